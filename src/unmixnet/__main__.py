@@ -1,0 +1,5 @@
+"""`python -m unmixnet` is the `unmixnet` command."""
+
+from unmixnet.cli import main
+
+main()

@@ -1,0 +1,28 @@
+"""The `unmixnet` command. Subcommands import what they need when they run, so `--help` answers at once."""
+
+import os
+import sys
+
+import typer
+
+from unmixnet.errors import UnmixError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="unmixnet",
+    help="What is in the air, in which proportions, and by which physical process.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def main() -> None:
+    """Run the command line; an `UnmixError` becomes one line on stderr and exit code 2."""
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    try:
+        app()
+    except UnmixError as error:
+        print(f"unmixnet: {error}", file=sys.stderr)
+        sys.exit(2)
