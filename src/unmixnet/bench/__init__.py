@@ -1,0 +1,1 @@
+"""Benchmarks behind `unmixnet bench`: one run, ratios, memory."""

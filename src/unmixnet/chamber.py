@@ -1,0 +1,252 @@
+"""The chamber: cells, edges, sensors and openings, checked when they are put together.
+
+NumPy in, NumPy out; `Chamber.geometry()` is what the laws in `unmixnet.physics` see.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from unmixnet.errors import ChamberError
+
+if TYPE_CHECKING:
+    from unmixnet.physics.geometry import Geometry
+
+__all__ = ["KINDS", "Cell", "Chamber", "Edge", "Sensor"]
+
+Kind = Literal["source", "gas", "wall", "sensor", "outlet", "fixed"]
+KINDS: tuple[Kind, ...] = ("source", "gas", "wall", "sensor", "outlet", "fixed")
+_CONTINUITY = 1e-6
+"""Largest imbalance of volume flow in a cell, relative to the flow through it."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A well-mixed volume of gas."""
+
+    name: str
+    volume_m3: float
+    kind: Kind = "gas"
+    inlet_m3_s: float = 0.0
+    """Volume flow that enters the chamber here."""
+    outlet_m3_s: float = 0.0
+    """Volume flow that leaves the chamber here."""
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An interface between two cells; flows and fluxes are positive from tail to head."""
+
+    tail: str
+    head: str
+    length_m: float
+    area_m2: float
+    velocity_m_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor and the cell that it breathes."""
+
+    name: str
+    cell: str
+
+
+@dataclass(frozen=True)
+class Chamber:
+    """Cells, edges and sensors that fit together.
+
+    Construction refuses what cannot exist (disconnected parts, non-positive sizes, dangling sensors, flows that violate
+    continuity) with the place and the remedy.
+    """
+
+    cells: tuple[Cell, ...]
+    edges: tuple[Edge, ...]
+    sensors: tuple[Sensor, ...]
+    index: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "cells", tuple(self.cells))
+        object.__setattr__(self, "edges", tuple(self.edges))
+        object.__setattr__(self, "sensors", tuple(self.sensors))
+        _check_cells(self.cells)
+        object.__setattr__(self, "index", {cell.name: i for i, cell in enumerate(self.cells)})
+        _check_edges(self.edges, self.index)
+        _check_sensors(self.sensors, self.index)
+        _check_connected(self)
+        _check_continuity(self)
+
+    @property
+    def volume_m3(self) -> np.ndarray:
+        """Volume of each cell."""
+        return np.array([cell.volume_m3 for cell in self.cells])
+
+    @property
+    def tail(self) -> np.ndarray:
+        """Index of the cell that each edge leaves."""
+        return np.array([self.index[edge.tail] for edge in self.edges], dtype=np.int32)
+
+    @property
+    def head(self) -> np.ndarray:
+        """Index of the cell that each edge enters."""
+        return np.array([self.index[edge.head] for edge in self.edges], dtype=np.int32)
+
+    @property
+    def flow_m3_s(self) -> np.ndarray:
+        """Volume flow along each edge."""
+        return np.array([edge.velocity_m_s * edge.area_m2 for edge in self.edges])
+
+    @property
+    def incidence(self) -> np.ndarray:
+        """B, cells × edges: −1 where an edge leaves, +1 where it enters."""
+        B = np.zeros((len(self.cells), len(self.edges)))
+        B[self.tail, np.arange(len(self.edges))] -= 1
+        B[self.head, np.arange(len(self.edges))] += 1
+        return B
+
+    def cells_of(self, *kinds: Kind) -> np.ndarray:
+        """Indices of the cells of these kinds."""
+        return np.array([i for i, cell in enumerate(self.cells) if cell.kind in kinds], dtype=np.int32)
+
+    def cfl(self, dt_s: float) -> float:
+        """Largest share of a cell's gas that the flows carry away in one step; above one, substeps are needed."""
+        flow = self.flow_m3_s
+        leaving = np.array([cell.outlet_m3_s for cell in self.cells])
+        np.add.at(leaving, self.tail, np.maximum(flow, 0))
+        np.add.at(leaving, self.head, np.maximum(-flow, 0))
+        return float(np.max(dt_s * leaving / self.volume_m3))
+
+    def diffusion_number(self, dt_s: float, D_max_m2_s: float) -> float:
+        """Largest Δt Σ A D/(ℓ V) of a cell that is not held fixed; above one half, substeps are needed."""
+        conductance = np.array([edge.area_m2 / edge.length_m for edge in self.edges])
+        total = np.zeros(len(self.cells))
+        np.add.at(total, self.tail, conductance)
+        np.add.at(total, self.head, conductance)
+        free = np.array([cell.kind != "fixed" for cell in self.cells])
+        return float(np.max(np.where(free, dt_s * D_max_m2_s * total / self.volume_m3, 0)))
+
+    def geometry(self) -> "Geometry":
+        """The chamber as jax arrays, in the current default floating type."""
+        import jax.numpy as jnp
+
+        from unmixnet.physics.geometry import Geometry
+
+        return Geometry(
+            volume=jnp.asarray(self.volume_m3, float),
+            length=jnp.asarray([edge.length_m for edge in self.edges], float),
+            area=jnp.asarray([edge.area_m2 for edge in self.edges], float),
+            tail=jnp.asarray(self.tail),
+            head=jnp.asarray(self.head),
+            sensor_cell=jnp.asarray([self.index[sensor.cell] for sensor in self.sensors], jnp.int32),
+            fixed=jnp.asarray([cell.kind == "fixed" for cell in self.cells]),
+        )
+
+
+def _check_cells(cells: Sequence[Cell]) -> None:
+    if not cells:
+        raise ChamberError(
+            "a chamber needs at least one cell", where="cells", remedy="Add a cell with a volume"
+        )
+    seen: set[str] = set()
+    for i, cell in enumerate(cells):
+        where = f"cells[{i}] ({cell.name})"
+        if cell.name in seen:
+            raise ChamberError("two cells have the same name", where=where, remedy="Rename one of them")
+        seen.add(cell.name)
+        if cell.kind not in KINDS:
+            raise ChamberError(
+                f"unknown kind {cell.kind!r}", where=where, remedy=f"Use one of {', '.join(KINDS)}"
+            )
+        _check_positive(cell.volume_m3, "volume_m3", where)
+        for flow, name in ((cell.inlet_m3_s, "inlet_m3_s"), (cell.outlet_m3_s, "outlet_m3_s")):
+            if not (np.isfinite(flow) and flow >= 0):
+                raise ChamberError(
+                    f"{name} is {flow}, expected a flow that is not negative",
+                    where=where,
+                    remedy="Give the flow as a positive number; inlet and outlet say its direction",
+                )
+
+
+def _check_edges(edges: Sequence[Edge], index: dict[str, int]) -> None:
+    for i, edge in enumerate(edges):
+        where = f"edges[{i}] ({edge.tail} → {edge.head})"
+        for end in (edge.tail, edge.head):
+            if end not in index:
+                raise ChamberError(
+                    f"the edge ends at {end!r}, which is not a cell", where=where, remedy=_nearest(end, index)
+                )
+        if edge.tail == edge.head:
+            raise ChamberError("the edge joins a cell to itself", where=where, remedy="Remove it")
+        _check_positive(edge.length_m, "length_m", where)
+        _check_positive(edge.area_m2, "area_m2", where)
+        if not np.isfinite(edge.velocity_m_s):
+            raise ChamberError(
+                f"velocity_m_s is {edge.velocity_m_s}", where=where, remedy="Give a finite velocity"
+            )
+
+
+def _check_sensors(sensors: Sequence[Sensor], index: dict[str, int]) -> None:
+    for i, sensor in enumerate(sensors):
+        if sensor.cell not in index:
+            raise ChamberError(
+                f"the sensor breathes {sensor.cell!r}, which is not a cell",
+                where=f"sensors[{i}] ({sensor.name})",
+                remedy=_nearest(sensor.cell, index),
+            )
+    names = [sensor.name for sensor in sensors]
+    for name in names:
+        if names.count(name) > 1:
+            raise ChamberError(
+                "two sensors have the same name", where=f"sensors ({name})", remedy="Rename one of them"
+            )
+
+
+def _check_connected(chamber: Chamber) -> None:
+    reached, frontier = {0}, [0]
+    neighbours: dict[int, list[int]] = {i: [] for i in range(len(chamber.cells))}
+    for tail, head in zip(chamber.tail, chamber.head, strict=True):
+        neighbours[int(tail)].append(int(head))
+        neighbours[int(head)].append(int(tail))
+    while frontier:
+        for v in neighbours[frontier.pop()]:
+            if v not in reached:
+                reached.add(v)
+                frontier.append(v)
+    if len(reached) < len(chamber.cells):
+        lost = next(cell.name for i, cell in enumerate(chamber.cells) if i not in reached)
+        raise ChamberError(
+            f"no path of edges leads from {chamber.cells[0].name!r} to this cell",
+            where=f"cell {lost}",
+            remedy="Add an edge, or model the parts as two chambers",
+        )
+
+
+def _check_continuity(chamber: Chamber) -> None:
+    flow, B = chamber.flow_m3_s, chamber.incidence
+    inlet = np.array([cell.inlet_m3_s for cell in chamber.cells])
+    outlet = np.array([cell.outlet_m3_s for cell in chamber.cells])
+    through = np.abs(B) @ np.abs(flow) + inlet + outlet
+    surplus = B @ flow + inlet - outlet
+    for i, cell in enumerate(chamber.cells):
+        if cell.kind != "fixed" and abs(surplus[i]) > _CONTINUITY * through[i]:
+            raise ChamberError(
+                f"the flows bring {surplus[i]:+.3g} m³/s more than they take; continuity needs zero",
+                where=f"cell {cell.name}",
+                remedy="Balance the velocities, inlet and outlet of this cell",
+            )
+
+
+def _check_positive(value: float, name: str, where: str) -> None:
+    if not (np.isfinite(value) and value > 0):
+        raise ChamberError(
+            f"{name} is {value}, expected a positive number", where=where, remedy=f"Correct {name}"
+        )
+
+
+def _nearest(name: str, index: dict[str, int]) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, index, n=1)
+    return f"Did you mean {close[0]!r}?" if close else f"Use one of {', '.join(list(index)[:8])}"

@@ -1,0 +1,190 @@
+"""What a rollout carries from step to step, what it is given, and how it ends."""
+
+from enum import IntEnum
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from unmixnet.physics.adsorption import Surface
+from unmixnet.physics.advection import Scores, Velocities
+from unmixnet.physics.conditions import Conditions, air_concentration
+from unmixnet.physics.geometry import Geometry
+from unmixnet.physics.maxwell_stefan import MaxwellStefan
+from unmixnet.physics.readout import Readout, target
+from unmixnet.physics.source import Source
+
+__all__ = ["Process", "Reservoirs", "Schedule", "State", "Status", "clean_air"]
+
+
+class Status(IntEnum):
+    """How a sample ended. Values up to LIMITED are usable results; the others hold the last good state."""
+
+    OK = 0
+    LIMITED = 1
+    EMPTY_CELL = 2
+    BAD_STEP = 3
+    BAD_STATE = 4
+    BAD_SOURCE = 5
+    BAD_ADVECTION = 6
+    BAD_DIFFUSION = 7
+    BAD_ADSORPTION = 8
+    BAD_READOUT = 9
+    DIVERGED = 10
+
+    @property
+    def text(self) -> str:
+        """What happened and what to change."""
+        return _TEXTS[self]
+
+
+_TEXTS = {
+    Status.OK: "solved",
+    Status.LIMITED: "solved, but a step asked a cell for more moles than it holds and was limited; shorten dt_s or raise the substeps",
+    Status.EMPTY_CELL: "a cell holds no gas; give every cell a positive pressure or an inlet",
+    Status.BAD_STEP: "the step length is not a positive finite number; set dt_s to a fraction of the sensor lag",
+    Status.BAD_STATE: "the initial state is negative, not finite, or its coverages leave the simplex; start from clean_air",
+    Status.BAD_SOURCE: "the source is negative or not finite; check the amounts, the profile and that p_src sums to one",
+    Status.BAD_ADVECTION: "a velocity, flow or score is not finite, or an opening's flow is negative; check the flow field",
+    Status.BAD_DIFFUSION: "D is not symmetric, positive and finite; build it with fuller_diffusivity or pair_diffusivity",
+    Status.BAD_ADSORPTION: "an adsorption or desorption rate or site count is negative or not finite; check the surface",
+    Status.BAD_READOUT: "a lag is not positive, or a transduction parameter is negative or not finite; check the readout",
+    Status.DIVERGED: "a state left the finite numbers; shorten dt_s",
+}
+
+
+class Reservoirs(eqx.Module):
+    """Moles of each species that have crossed the gas phase's borders since the start [mol]."""
+
+    source: Float[Array, " S"]
+    """Brought by the source."""
+    inlet: Float[Array, " S"]
+    """Brought by inlets."""
+    boundary: Float[Array, " S"]
+    """Brought by cells of fixed composition (net)."""
+    outlet: Float[Array, " S"]
+    """Carried away through outlets."""
+    wall: Float[Array, " S"]
+    """Lost to walls."""
+
+
+class State(eqx.Module):
+    """Everything that a step changes."""
+
+    N: Float[Array, "V S"]
+    """Moles per cell and species; species 0 is the carrier [mol]."""
+    theta: Float[Array, "M S"]
+    """Coverage per sensor; entry 0 is the empty site."""
+    y: Float[Array, " M"]
+    """Readout, in the units of the sensors."""
+    reservoirs: Reservoirs
+    t: Float[Array, ""]
+    """Time [s]."""
+
+
+class Schedule(eqx.Module):
+    """A composition in time, piecewise linear through its knots and constant beyond them."""
+
+    times: Float[Array, " n"]
+    values: Float[Array, "n V S"]
+
+    def at(self, t: Float[Array, ""]) -> Float[Array, "V S"]:
+        """Value at time t."""
+        if self.times.shape[0] == 1:
+            return self.values[0]
+        k = jnp.clip(jnp.searchsorted(self.times, t, side="right") - 1, 0, self.times.shape[0] - 2)
+        part = jnp.clip((t - self.times[k]) / (self.times[k + 1] - self.times[k]), 0, 1)
+        return (1 - part) * self.values[k] + part * self.values[k + 1]
+
+
+class Process(eqx.Module):
+    """The coefficients of one sample: networks or tables set them, the operators only use them."""
+
+    source: Source
+    flow: Velocities | Scores
+    diffusion: MaxwellStefan
+    wall: Float[Array, "V S"] | None
+    """Wall loss rate κ [1/s], or none."""
+    surface: Surface
+    readout: Readout
+    conditions: Conditions
+    inlet: Schedule | None = None
+    """Composition of the gas that the inlets bring."""
+    boundary: Schedule | None = None
+    """Composition of the cells that are held fixed."""
+
+
+def clean_air(process: Process, geometry: Geometry) -> State:
+    """Every cell full of carrier, surfaces empty, sensors at their baseline."""
+    S, M = process.diffusion.D.shape[-1], geometry.sensor_cell.shape[0]
+    dtype = geometry.volume.dtype
+    N = (
+        jnp.zeros((geometry.volume.shape[0], S), dtype)
+        .at[:, 0]
+        .set(geometry.volume * air_concentration(process.conditions))
+    )
+    theta = jnp.zeros((M, S), dtype).at[:, 0].set(1)
+    zero = jnp.zeros(S, dtype)
+    y = target(theta, process.readout, process.conditions)
+    return State(N, theta, y, Reservoirs(zero, zero, zero, zero, zero), jnp.zeros((), dtype))
+
+
+def check(process: Process, geometry: Geometry, state: State, dt: Float[Array, ""]) -> Array:
+    """Status code of a problem before its first step: OK, or the operator whose coefficients are impossible."""
+    source, flow, law, surface, readout = (
+        process.source,
+        process.flow,
+        process.diffusion,
+        process.surface,
+        process.readout,
+    )
+    off = ~jnp.eye(law.D.shape[-1], dtype=bool)
+    D = jnp.where(off, law.D, 1)
+    asymmetry = jnp.abs(D - jnp.swapaxes(D, -1, -2))
+    openings = (
+        (flow.inlet_flow, flow.outlet_flow) if isinstance(flow, Velocities) else (flow.inlet_flow, flow.rate)
+    )
+    good = {
+        Status.BAD_STEP: jnp.isfinite(dt) & (dt > 0),
+        Status.BAD_STATE: _not_negative((state.N, state.theta))
+        & _finite(state)
+        & jnp.all(jnp.abs(jnp.sum(state.theta, axis=1) - 1) < 1e-3),
+        Status.EMPTY_CELL: jnp.all(jnp.sum(state.N, axis=1) > 0),
+        Status.BAD_SOURCE: _finite(source)
+        & _not_negative((source.amount, source.p_src))
+        & (jnp.abs(jnp.sum(source.p_src) - 1) < 1e-3)
+        & _positive(getattr(source.profile, "tau_rise", None))
+        & _positive(getattr(source.profile, "tau_decay", None)),
+        Status.BAD_ADVECTION: _not_negative(openings) & jnp.all(~jnp.isnan(_flat(flow))),
+        Status.BAD_DIFFUSION: _finite((D, law.scale, process.wall))
+        & jnp.all(D > 0)
+        & jnp.all(asymmetry <= 1e-5 * D)
+        & jnp.all(law.scale > 0)
+        & _not_negative(process.wall),
+        Status.BAD_ADSORPTION: _finite(surface) & _not_negative(surface),
+        Status.BAD_READOUT: _finite(readout)
+        & _positive((readout.tau_rise, readout.tau_recovery))
+        & _not_negative((readout.beta, readout.gain, readout.g)),
+    }
+    if isinstance(flow, Velocities):
+        good[Status.BAD_ADVECTION] = good[Status.BAD_ADVECTION] & _finite(flow)
+    codes = [jnp.where(fine, 0, int(code)) for code, fine in good.items()]
+    return jnp.max(jnp.stack(codes)).astype(jnp.int32)
+
+
+def _flat(tree: object) -> Array:
+    leaves = [jnp.ravel(leaf) for leaf in jax.tree.leaves(tree) if eqx.is_inexact_array(leaf)]
+    return jnp.concatenate(leaves) if leaves else jnp.ones(1)
+
+
+def _finite(tree: object) -> Array:
+    return jnp.all(jnp.isfinite(_flat(tree)))
+
+
+def _not_negative(tree: object) -> Array:
+    return jnp.all(_flat(tree) >= 0)
+
+
+def _positive(tree: object) -> Array:
+    return jnp.all(_flat(tree) > 0)
