@@ -21,9 +21,7 @@ def chain(
     With `fixed_ends` the first and last cell hold a given composition instead (a diffusion tube).
     """
     if n_cells < 2:
-        raise ChamberError(
-            f"n_cells is {n_cells}, expected at least 2", where="chain", remedy="Use two cells or more"
-        )
+        raise ChamberError(f"n_cells is {n_cells}, expected at least 2", where="chain", remedy="Use two cells or more")
     step = length_m / n_cells
     ends: tuple[Kind, Kind] = ("fixed", "fixed") if fixed_ends else ("source", "sensor")
     kinds: list[Kind] = [ends[0], *["gas"] * (n_cells - 2), ends[1]]
@@ -79,9 +77,7 @@ def two_bulbs(
     Length over area is the effective one, 258.1 cm⁻¹, that includes the end effects.
     """
     if n_capillary < 1:
-        raise ChamberError(
-            "the capillary has no cells", where="two_bulbs", remedy="Set n_capillary to 1 or more"
-        )
+        raise ChamberError("the capillary has no cells", where="two_bulbs", remedy="Set n_capillary to 1 or more")
     area, step = length_m / length_over_area_per_m, length_m / n_capillary
     inside = [Cell(f"capillary{i}", step * area) for i in range(n_capillary)]
     cells = [Cell("bulb1", volumes_m3[0]), *inside, Cell("bulb2", volumes_m3[1])]
@@ -111,9 +107,7 @@ def flow_through(
     return Chamber(tuple(cells), tuple(edges), tuple(Sensor(f"s{m}", seat) for m, seat in enumerate(seats)))
 
 
-def portable_enose(
-    *, sensors: tuple[str, ...] = ("NO2", "C2H5OH", "VOC", "CO"), flow_m3_s: float = 2e-6
-) -> Chamber:
+def portable_enose(*, sensors: tuple[str, ...] = ("NO2", "C2H5OH", "VOC", "CO"), flow_m3_s: float = 2e-6) -> Chamber:
     """A hand-held e-nose over a sample jar: headspace, throat, four sensor cells in a ring, lid and vent (8 cells).
 
     A gentle draught (2 ml/s) is drawn through the throat, past the sensors and out of the vent.

@@ -146,9 +146,7 @@ class Chamber:
 
 def _check_cells(cells: Sequence[Cell]) -> None:
     if not cells:
-        raise ChamberError(
-            "a chamber needs at least one cell", where="cells", remedy="Add a cell with a volume"
-        )
+        raise ChamberError("a chamber needs at least one cell", where="cells", remedy="Add a cell with a volume")
     seen: set[str] = set()
     for i, cell in enumerate(cells):
         where = f"cells[{i}] ({cell.name})"
@@ -156,9 +154,7 @@ def _check_cells(cells: Sequence[Cell]) -> None:
             raise ChamberError("two cells have the same name", where=where, remedy="Rename one of them")
         seen.add(cell.name)
         if cell.kind not in KINDS:
-            raise ChamberError(
-                f"unknown kind {cell.kind!r}", where=where, remedy=f"Use one of {', '.join(KINDS)}"
-            )
+            raise ChamberError(f"unknown kind {cell.kind!r}", where=where, remedy=f"Use one of {', '.join(KINDS)}")
         _check_positive(cell.volume_m3, "volume_m3", where)
         for flow, name in ((cell.inlet_m3_s, "inlet_m3_s"), (cell.outlet_m3_s, "outlet_m3_s")):
             if not (np.isfinite(flow) and flow >= 0):
@@ -182,9 +178,7 @@ def _check_edges(edges: Sequence[Edge], index: dict[str, int]) -> None:
         _check_positive(edge.length_m, "length_m", where)
         _check_positive(edge.area_m2, "area_m2", where)
         if not np.isfinite(edge.velocity_m_s):
-            raise ChamberError(
-                f"velocity_m_s is {edge.velocity_m_s}", where=where, remedy="Give a finite velocity"
-            )
+            raise ChamberError(f"velocity_m_s is {edge.velocity_m_s}", where=where, remedy="Give a finite velocity")
 
 
 def _check_sensors(sensors: Sequence[Sensor], index: dict[str, int]) -> None:
@@ -198,9 +192,7 @@ def _check_sensors(sensors: Sequence[Sensor], index: dict[str, int]) -> None:
     names = [sensor.name for sensor in sensors]
     for name in names:
         if names.count(name) > 1:
-            raise ChamberError(
-                "two sensors have the same name", where=f"sensors ({name})", remedy="Rename one of them"
-            )
+            raise ChamberError("two sensors have the same name", where=f"sensors ({name})", remedy="Rename one of them")
 
 
 def _check_connected(chamber: Chamber) -> None:
@@ -240,9 +232,7 @@ def _check_continuity(chamber: Chamber) -> None:
 
 def _check_positive(value: float, name: str, where: str) -> None:
     if not (np.isfinite(value) and value > 0):
-        raise ChamberError(
-            f"{name} is {value}, expected a positive number", where=where, remedy=f"Correct {name}"
-        )
+        raise ChamberError(f"{name} is {value}, expected a positive number", where=where, remedy=f"Correct {name}")
 
 
 def _nearest(name: str, index: dict[str, int]) -> str:

@@ -120,9 +120,7 @@ def inflow(
     return dt * flow.inlet_flow[:, None] * c * composition
 
 
-def advective_rate(
-    N: Float[Array, "V S"], flow: Velocities | Scores, geometry: Geometry
-) -> Float[Array, "V S"]:
+def advective_rate(N: Float[Array, "V S"], flow: Velocities | Scores, geometry: Geometry) -> Float[Array, "V S"]:
     """dN/dt by advection and outlets in the limit Δt → 0, for steady states."""
     forward, backward, outlet = _rates(flow, geometry)
     return geometry.divergence(forward * N[geometry.tail] - backward * N[geometry.head]) - outlet * N

@@ -24,13 +24,9 @@ class Conditions(eqx.Module):
     """p [Pa]."""
 
     @staticmethod
-    def of(
-        temperature_K: float = 298.15, humidity_g_m3: float = 10.0, pressure_Pa: float = 101325.0
-    ) -> "Conditions":
+    def of(temperature_K: float = 298.15, humidity_g_m3: float = 10.0, pressure_Pa: float = 101325.0) -> "Conditions":
         """Conditions from plain numbers, in the default floating type."""
-        return Conditions(
-            *(jnp.asarray(float(value)) for value in (temperature_K, humidity_g_m3, pressure_Pa))
-        )
+        return Conditions(*(jnp.asarray(float(value)) for value in (temperature_K, humidity_g_m3, pressure_Pa)))
 
     @property
     def warmth(self) -> Float[Array, ""]:
@@ -48,9 +44,7 @@ def air_concentration(conditions: Conditions) -> Float[Array, ""]:
     return conditions.pressure / (GAS_CONSTANT * conditions.temperature)
 
 
-def absolute_humidity(
-    relative_percent: Float[Array, ""], temperature_K: Float[Array, ""]
-) -> Float[Array, ""]:
+def absolute_humidity(relative_percent: Float[Array, ""], temperature_K: Float[Array, ""]) -> Float[Array, ""]:
     """Absolute humidity [g/m³] from relative humidity [%]: Magnus saturation pressure and the ideal gas law."""
     celsius = temperature_K - 273.15
     saturation_Pa = 611.2 * jnp.exp(17.62 * celsius / (243.12 + celsius))

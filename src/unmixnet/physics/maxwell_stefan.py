@@ -95,14 +95,10 @@ def edge_flux(
         J, fell_back = solve(x, b, R, prior)
         return scale * close(J), fell_back
 
-    return jax.vmap(one_edge, in_axes=(0, 0, 0, 0, 0, D_axis, 0))(
-        x_tail, x_head, c, length, law.scale, R, prior
-    )
+    return jax.vmap(one_edge, in_axes=(0, 0, 0, 0, 0, D_axis, 0))(x_tail, x_head, c, length, law.scale, R, prior)
 
 
-def gradient(
-    x_tail: Float[Array, " S"], x_head: Float[Array, " S"], length: Float[Array, ""]
-) -> Float[Array, " S"]:
+def gradient(x_tail: Float[Array, " S"], x_head: Float[Array, " S"], length: Float[Array, ""]) -> Float[Array, " S"]:
     """g = (x_head − x_tail)/ℓ, the carrier's from the others so that Σ g = 0 to the last digit."""
     return close((x_head - x_tail) / length)
 

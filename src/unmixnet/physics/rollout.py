@@ -102,11 +102,7 @@ def step(
     P = transfer(process.flow, geometry, h)
     carried_out, brought, held = jnp.zeros_like(N), jnp.zeros_like(N), jnp.zeros_like(N)
     along = jnp.zeros((geometry.tail.shape[0], N.shape[1]), N.dtype)
-    entering = (
-        jnp.zeros_like(N)
-        if process.inlet is None
-        else inflow(process.flow, process.inlet.at(middle), c_air, h)
-    )
+    entering = jnp.zeros_like(N) if process.inlet is None else inflow(process.flow, process.inlet.at(middle), c_air, h)
     for _ in range(policy.substeps_advection):
         N, moved, out = advect(N, P, geometry)
         N, given = hold(N + entering, process.boundary, geometry, c_air, middle)
@@ -200,9 +196,7 @@ def rollout(
         new, J, flags, report = step(process, geometry, state, dt, policy, diagnose="closure" in save)
         finite = jnp.isfinite(jnp.sum(new.N) + jnp.sum(new.theta) + jnp.sum(new.y))
         filled = jnp.all(jnp.sum(new.N, axis=1) > 0)
-        now = jnp.maximum(
-            jnp.where(finite, 0, int(Status.DIVERGED)), jnp.where(filled, 0, int(Status.EMPTY_CELL))
-        )
+        now = jnp.maximum(jnp.where(finite, 0, int(Status.DIVERGED)), jnp.where(filled, 0, int(Status.EMPTY_CELL)))
         now = jnp.maximum(now, jnp.where(flags[0] > 0, int(Status.LIMITED), 0))
         good = (now <= Status.LIMITED) & (status <= Status.LIMITED)
         new = jax.tree.map(lambda a, b: jnp.where(good, a, b), new, state)
@@ -253,9 +247,7 @@ def _neutralise(feasible, tree):
     def harmless(leaf):
         if not eqx.is_inexact_array(leaf):
             return leaf
-        return jnp.where(
-            feasible, leaf, jnp.where(jnp.isfinite(leaf) & (leaf > 0), leaf, jnp.ones_like(leaf))
-        )
+        return jnp.where(feasible, leaf, jnp.where(jnp.isfinite(leaf) & (leaf > 0), leaf, jnp.ones_like(leaf)))
 
     return jax.tree.map(harmless, tree)
 

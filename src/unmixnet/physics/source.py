@@ -80,9 +80,7 @@ def source_weights(scores: Float[Array, " V"]) -> Float[Array, " V"]:
     return weights / jnp.sum(weights)
 
 
-def release(
-    source: Source, conditions: Conditions, t: Float[Array, ""], dt: Float[Array, ""]
-) -> Float[Array, " K"]:
+def release(source: Source, conditions: Conditions, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, " K"]:
     """Moles of each odorant that leave the source during [t, t + Δt]."""
     inverse_warmth = 1 / conditions.temperature - 1 / 298.15
     climate = jnp.exp(

@@ -142,9 +142,7 @@ def check(process: Process, geometry: Geometry, state: State, dt: Float[Array, "
     off = ~jnp.eye(law.D.shape[-1], dtype=bool)
     D = jnp.where(off, law.D, 1)
     asymmetry = jnp.abs(D - jnp.swapaxes(D, -1, -2))
-    openings = (
-        (flow.inlet_flow, flow.outlet_flow) if isinstance(flow, Velocities) else (flow.inlet_flow, flow.rate)
-    )
+    openings = (flow.inlet_flow, flow.outlet_flow) if isinstance(flow, Velocities) else (flow.inlet_flow, flow.rate)
     good = {
         Status.BAD_STEP: jnp.isfinite(dt) & (dt > 0),
         Status.BAD_STATE: _not_negative((state.N, state.theta))
