@@ -24,7 +24,8 @@ def chain(
         raise ChamberError(f"n_cells is {n_cells}, expected at least 2", where="chain", remedy="Use two cells or more")
     step = length_m / n_cells
     ends: tuple[Kind, Kind] = ("fixed", "fixed") if fixed_ends else ("source", "sensor")
-    kinds: list[Kind] = [ends[0], *["gas"] * (n_cells - 2), ends[1]]
+    inner: list[Kind] = ["gas"] * (n_cells - 2)
+    kinds = [ends[0], *inner, ends[1]]
     cells = [Cell(f"c{i}", step * area_m2, kind) for i, kind in enumerate(kinds)]
     edges = [Edge(f"c{i}", f"c{i + 1}", step, area_m2) for i in range(n_cells - 1)]
     return Chamber(tuple(cells), tuple(edges), tuple(Sensor(f"s{m}", cells[-1].name) for m in range(sensors)))

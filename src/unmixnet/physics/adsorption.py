@@ -8,8 +8,12 @@ r"""Competitive adsorption: coverage θ of one sensor surface as a Markov chain,
 formula of O(K):  θ̂₀(z) = (θ₀ + Σ δⱼθⱼ/(z + δⱼ)) / (z (1 + Σ λⱼ/(z + δⱼ))).  Its spectrum is real and never positive,
 where the exponential has rational approximations that converge like 9.3⁻ⁿ (Cody, Meinardus & Varga 1969): with n
 poles (eight for float32, sixteen for float64) exp(Δt Q)θ is a sum of n/2 resolvents, whatever the stiffness. The
-species then follow from Duhamel's formula θᵢ(Δt) = e^{−δᵢΔt}θᵢ + λᵢ ∫ e^{−δᵢ(Δt−s)} θ₀(s) ds, in which θᵢ and λᵢ stand in front,
-so that traces keep their relative accuracy. No poles lie on the real axis, so the derivative is that of the formula.
+species then follow from Duhamel's formula
+
+    θᵢ(Δt) = e^{−δᵢΔt} θᵢ + λᵢ ∫ e^{−δᵢ(Δt−s)} θ₀(s) ds,
+
+in which θᵢ and λᵢ stand in front, so that traces keep their relative accuracy. No pole lies on the real axis: the
+derivative is that of the formula, a few resolvents more, with nothing to unroll.
 """
 
 import equinox as eqx
@@ -22,8 +26,8 @@ from unmixnet.physics.geometry import Geometry
 __all__ = ["Surface", "adsorb", "coverage", "coverage_expm", "generator", "stationary_coverage"]
 
 
-# Poles z and residues w of e^x ≈ −2 Re Σ w/(z − x) on x ≤ 0, one of each conjugate pair. Poles by the Carathéodory–Fejér
-# method; residues refitted in 50 digits with value 1 at x = 0 (sites are conserved) and 0 at −∞.
+# Poles z and residues w of e^x ≈ −2 Re Σ w/(z − x) on x ≤ 0, one of each conjugate pair. Poles by the
+# Carathéodory–Fejér method; residues refitted in 50 digits with value 1 at x = 0 (sites are conserved) and 0 at −∞.
 # Largest errors: 2e-8 with four pairs, 3e-16 with eight.
 _FOUR_PAIRS = (
     (3.2209452450548097 + 1.1936196054196022j, -1.8317742916802082 - 9.525617099913028j),
@@ -124,5 +128,5 @@ def adsorb(
     occupied = wanted[:, 1:] - refused
     theta_next = wanted.at[:, 1:].set(occupied).at[:, 0].add(jnp.sum(refused, axis=1))
     sink = jnp.pad(geometry.on_cells(taken), ((0, 0), (1, 0)))
-    # Not a second rounding of the balance: a cell emptied by its sensors ends at exactly zero.
+    # share·demand may exceed the supply by a rounding; a cell emptied by its sensors ends at exactly zero
     return jnp.maximum(N - sink, 0), theta_next, sink

@@ -1,7 +1,9 @@
 r"""Closure diagnostics: does a trajectory satisfy the equations that it claims to satisfy?
 
-Maxwell–Stefan residual  −gᵢ − Σ_{j≠i} (x̄ⱼJᵢ − x̄ᵢJⱼ)/(c̄Dᵢⱼ), mass residual of every cell and species, ledger of the whole
-chamber, simplex error of the coverages, and entropy production. Tests, training and reports use the same functions.
+    Maxwell–Stefan residual   −gᵢ − Σ_{j≠i} (x̄ⱼJᵢ − x̄ᵢJⱼ)/(c̄Dᵢⱼ)
+
+beside it the mass residual of every cell and species, the ledger of the whole chamber, the simplex error of the
+coverages, and the entropy production. Tests, training and reports use the same functions.
 
 **Departures from the paper**: the mass residual contains advection, inlets, outlets and what the surfaces took, since
 it could not vanish otherwise; the mass error is that of the odorants, because the carrier hides everything; edges

@@ -2,12 +2,13 @@ r"""Sensor readout: monotone transduction of the coverage, then a first-order la
 
     r = Σ βᵢ θᵢ,   s* = b(T, H) + sign · g(r),   yⁿ⁺¹ = e^{−Δt/τ} yⁿ + (1 − e^{−Δt/τ}) s*
 
-g rises with g(0) = 0; `sign` is −1 for a sensor whose signal falls (an oxidising gas on an n-type oxide). With τ_recovery
-different from τ_rise the sensor rises and recovers at different speeds, as MOX sensors do. The dimensionless
-group is Δt/τ. The lag is the exact solution for a target held over the step, a convex combination, so the readout
-stays between its start and its targets and forgets its start.
+g rises with g(0) = 0; `sign` is −1 for a sensor whose signal falls (an oxidising gas on an n-type oxide). With
+τ_recovery different from τ_rise the sensor rises and recovers at different speeds, as MOX sensors do. The
+dimensionless group is Δt/τ. The lag is the exact solution for a target held over the step, a convex combination, so
+the readout stays between its start and its targets and forgets its start.
 
-b(T, H) = b + b_T (T − 298.15 K) + b_H ln(H/10 g m⁻³); the gain is multiplied by exp(g_T (T − 298.15 K) + g_H ln(H/10 g m⁻³)).
+    b(T, H) = b + b_T (T − 298.15 K) + b_H ln(H / 10 g m⁻³)
+    gain(T, H) = gain · exp(g_T (T − 298.15 K) + g_H ln(H / 10 g m⁻³))
 
 **Departure from the paper**: a fixed sign per sensor instead of g rising for all.
 """
@@ -66,7 +67,7 @@ class Sips(eqx.Module):
 
 
 class MonotoneSpline(eqx.Module):
-    """g with piecewise-linear, non-negative slope: quadratic pieces, continuous slope, straight beyond the last knot."""
+    """g with a piecewise-linear, non-negative slope: quadratic pieces, straight beyond the last knot."""
 
     knots: Float[Array, " n"]
     """Increasing positions of r, the first of them 0."""

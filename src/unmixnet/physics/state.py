@@ -41,15 +41,15 @@ class Status(IntEnum):
 
 _TEXTS = {
     Status.OK: "solved",
-    Status.LIMITED: "solved, but a step asked a cell for more moles than it holds and was limited; shorten dt_s or raise the substeps",
+    Status.LIMITED: "solved, but a step asked a cell for more moles than it holds and was limited; shorten dt_s",
     Status.EMPTY_CELL: "a cell holds no gas; give every cell a positive pressure or an inlet",
     Status.BAD_STEP: "the step length is not a positive finite number; set dt_s to a fraction of the sensor lag",
-    Status.BAD_STATE: "the initial state is negative, not finite, or its coverages leave the simplex; start from clean_air",
-    Status.BAD_SOURCE: "the source is negative or not finite; check the amounts, the profile and that p_src sums to one",
-    Status.BAD_ADVECTION: "a velocity, flow or score is not finite, or an opening's flow is negative; check the flow field",
-    Status.BAD_DIFFUSION: "D is not symmetric, positive and finite; build it with fuller_diffusivity or pair_diffusivity",
-    Status.BAD_ADSORPTION: "an adsorption or desorption rate or site count is negative or not finite; check the surface",
-    Status.BAD_READOUT: "a lag is not positive, or a transduction parameter is negative or not finite; check the readout",
+    Status.BAD_STATE: "the initial state is negative, not finite, or off the simplex; start from clean_air",
+    Status.BAD_SOURCE: "the source is negative or not finite; check amounts, time constants and that p_src sums to 1",
+    Status.BAD_ADVECTION: "a velocity, flow or score is not finite, or an opening's flow is negative; check the flow",
+    Status.BAD_DIFFUSION: "D is not symmetric, positive and finite; build it with fuller_diffusivity",
+    Status.BAD_ADSORPTION: "an adsorption rate, desorption rate or site count is negative or not finite",
+    Status.BAD_READOUT: "a lag is not positive, or a transduction parameter is negative or not finite",
     Status.DIVERGED: "a state left the finite numbers; shorten dt_s",
 }
 
