@@ -1,0 +1,1 @@
+"""Published oracles and independent references that the solver is compared with."""
