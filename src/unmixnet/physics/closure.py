@@ -70,7 +70,7 @@ def ms_residual(
     size = jnp.sqrt(jnp.sum(g * g, axis=1) + jnp.finfo(g.dtype).tiny)
     counted = size > _FLAT
     share = jnp.where(counted, jnp.sum(jnp.abs(residual), axis=1) / jnp.where(counted, size, 1), 0)
-    return jnp.sum(share) / jnp.maximum(jnp.sum(counted) * x.shape[1], 1)
+    return jnp.sum(share) / jnp.maximum(jnp.sum(counted, dtype=g.dtype) * x.shape[1], 1)
 
 
 def mass_error(

@@ -44,15 +44,15 @@ class Policy(eqx.Module):
 
 
 class Saved(eqx.Module):
-    """The quantities that were asked for, one entry per step; the others are None."""
+    """The quantities that were asked for; the others are None. The axis T (one entry per step) comes from the scan."""
 
-    N: Float[Array, "T V S"] | None = None
-    x: Float[Array, "T V S"] | None = None
-    J: Float[Array, "T E S"] | None = None
-    theta: Float[Array, "T M S"] | None = None
-    y: Float[Array, "T M"] | None = None
+    N: Float[Array, "*T V S"] | None = None
+    x: Float[Array, "*T V S"] | None = None
+    J: Float[Array, "*T E S"] | None = None
+    theta: Float[Array, "*T M S"] | None = None
+    y: Float[Array, "*T M"] | None = None
     reservoirs: Reservoirs | None = None
-    ledger: Float[Array, "T S"] | None = None
+    ledger: Float[Array, "*T S"] | None = None
     closure: Closure | None = None
 
 
