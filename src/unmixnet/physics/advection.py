@@ -14,7 +14,7 @@ The one dimensionless group is the CFL number Δt Σ A u / V: above one, more su
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from unmixnet.physics.geometry import Geometry
 
@@ -55,6 +55,8 @@ class Transfer(eqx.Module):
     outlet: Float[Array, "V #S"]
     stay: Float[Array, "V #S"]
     """1 − Σ P: the share that remains in its cell."""
+    limited: Bool[Array, ""]
+    """Whether a cell was asked for more than it holds, and the step scaled back."""
 
 
 def transfer(flow: Velocities | Scores, geometry: Geometry, dt: Float[Array, ""]) -> Transfer:
@@ -71,9 +73,12 @@ def transfer(flow: Velocities | Scores, geometry: Geometry, dt: Float[Array, ""]
     else:
         forward, backward, outlet = dt * forward, dt * backward, dt * outlet
     leaving = outlet.at[geometry.tail].add(forward).at[geometry.head].add(backward)
-    scale = jnp.where(leaving > 1, 1 / jnp.where(leaving > 1, leaving, 1), 1)
+    over = leaving > 1
+    scale = jnp.where(over, 1 / jnp.where(over, leaving, 1), 1)
+    # not 1 − leaving·scale, which a fused multiply-add can round below zero
+    stay = jnp.where(over, 0, 1 - leaving)
     return Transfer(
-        forward * scale[geometry.tail], backward * scale[geometry.head], outlet * scale, 1 - leaving * scale
+        forward * scale[geometry.tail], backward * scale[geometry.head], outlet * scale, stay, jnp.any(over)
     )
 
 

@@ -68,7 +68,7 @@ def limit(
 
 
 def _allowed(N: Float[Array, "V n"], leaving: Float[Array, "V n"]) -> Float[Array, "V n"]:
-    exceeds = leaving > _SHARE * N
+    exceeds = (leaving > _SHARE * N) & (leaving > 0)
     return jnp.where(exceeds, _SHARE * N / jnp.where(exceeds, leaving, 1), 1)
 
 

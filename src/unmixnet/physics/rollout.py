@@ -124,7 +124,7 @@ def step(
         ), None
 
     none = jnp.zeros_like(along)
-    carry = (N, N, none, none, held, jnp.zeros((), bool), jnp.zeros((), jnp.int32))
+    carry = (N, N, none, none, held, P.limited, jnp.zeros((), jnp.int32))
     if policy.substeps_diffusion == 1:
         carry, _ = substep(carry, None)
     else:
