@@ -163,7 +163,9 @@ def _weighted_cg(x, m, R, s, scale):
     s = s - jnp.sum(x * s)
     z = s / m
     rz = jnp.sum(x * s * z)
-    stop = tolerance**2 * (rz + scale)
+    # the floor keeps α from 0/0 when a vanishing right-hand side underflows
+    floor = jnp.finfo(s.dtype).tiny / jnp.finfo(s.dtype).eps
+    stop = jnp.maximum(tolerance**2 * (rz + scale), floor)
 
     def going(carry):
         _, _, _, rz, k = carry
@@ -188,7 +190,8 @@ def _direct_if_needed(solution, residual, rhs, matrix, b):
     A while-loop of at most one turn is a branch that stays lazy under `vmap`, where `cond` would compute both sides.
     """
     tolerance = 1e-10 if b.dtype == jnp.float64 else 1e-4
-    bad = ~(jnp.max(jnp.abs(residual)) <= tolerance * jnp.max(jnp.abs(rhs)) + jnp.finfo(b.dtype).tiny)
+    # all(≤), not max ≤: XLA's reduction may lose a NaN that the iteration produced
+    bad = ~jnp.all(jnp.abs(residual) <= tolerance * jnp.max(jnp.abs(rhs)) + jnp.finfo(b.dtype).tiny)
     solution, _ = jax.lax.while_loop(
         lambda carry: carry[1],
         lambda carry: (jnp.linalg.solve(matrix(), b), jnp.zeros((), bool)),
