@@ -12,8 +12,8 @@ from unmixnet.physics.advection import Scores, Velocities
 from unmixnet.physics.conditions import Conditions, air_concentration
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.maxwell_stefan import MaxwellStefan
-from unmixnet.physics.readout import Readout, target
-from unmixnet.physics.source import Source
+from unmixnet.physics.readout import Logarithmic, MonotoneSpline, Readout, Sips, target
+from unmixnet.physics.source import Constant, RiseDecay, Source, Tabulated
 
 __all__ = ["Process", "Reservoirs", "Schedule", "State", "Status", "clean_air"]
 
@@ -32,6 +32,8 @@ class Status(IntEnum):
     BAD_ADSORPTION = 8
     BAD_READOUT = 9
     DIVERGED = 10
+    BAD_OPENING = 11
+    BAD_CONDITIONS = 12
 
     @property
     def text(self) -> str:
@@ -51,6 +53,8 @@ _TEXTS = {
     Status.BAD_ADSORPTION: "an adsorption rate, desorption rate or site count is negative or not finite",
     Status.BAD_READOUT: "a lag is not positive, or a transduction parameter is negative or not finite",
     Status.DIVERGED: "a state left the finite numbers; shorten dt_s",
+    Status.BAD_OPENING: "an inlet or boundary composition is negative or not finite, or its times do not increase",
+    Status.BAD_CONDITIONS: "temperature and pressure must be positive and humidity not negative; check the conditions",
 }
 
 
@@ -144,7 +148,7 @@ def check(process: Process, geometry: Geometry, state: State, dt: Float[Array, "
     asymmetry = jnp.abs(D - jnp.swapaxes(D, -1, -2))
     openings = (flow.inlet_flow, flow.outlet_flow) if isinstance(flow, Velocities) else (flow.inlet_flow, flow.rate)
     good = {
-        Status.BAD_STEP: jnp.isfinite(dt) & (dt > 0),
+        Status.BAD_STEP: _finite(dt) & _positive(dt),
         Status.BAD_STATE: _not_negative((state.N, state.theta))
         & _finite(state)
         & jnp.all(jnp.abs(jnp.sum(state.theta, axis=1) - 1) < 1e-3),
@@ -152,18 +156,21 @@ def check(process: Process, geometry: Geometry, state: State, dt: Float[Array, "
         Status.BAD_SOURCE: _finite(source)
         & _not_negative((source.amount, source.p_src))
         & (jnp.abs(jnp.sum(source.p_src) - 1) < 1e-3)
-        & _positive(getattr(source.profile, "tau_rise", None))
-        & _positive(getattr(source.profile, "tau_decay", None)),
-        Status.BAD_ADVECTION: _not_negative(openings) & jnp.all(~jnp.isnan(_flat(flow))),
-        Status.BAD_DIFFUSION: _finite((D, law.scale, process.wall))
-        & jnp.all(D > 0)
+        & _profile(source.profile),
+        Status.BAD_ADVECTION: _finite(openings) & _not_negative(openings) & jnp.all(_flat(flow) < jnp.inf),
+        Status.BAD_DIFFUSION: _finite((D, law.scale, law.prior, law.omega, process.wall))
+        & _positive((D, law.scale))
         & jnp.all(asymmetry <= 1e-5 * D)
-        & jnp.all(law.scale > 0)
-        & _not_negative(process.wall),
+        & _not_negative((law.omega, process.wall)),
         Status.BAD_ADSORPTION: _finite(surface) & _not_negative(surface),
         Status.BAD_READOUT: _finite(readout)
         & _positive((readout.tau_rise, readout.tau_recovery))
-        & _not_negative((readout.beta, readout.gain, readout.g)),
+        & _not_negative((readout.beta, readout.gain, readout.g))
+        & _transduction(readout.g),
+        Status.BAD_OPENING: _schedule(process.inlet) & _schedule(process.boundary),
+        Status.BAD_CONDITIONS: _finite(process.conditions)
+        & _positive((process.conditions.temperature, process.conditions.pressure))
+        & (process.conditions.humidity >= 0),
     }
     if isinstance(flow, Velocities):
         good[Status.BAD_ADVECTION] = good[Status.BAD_ADVECTION] & _finite(flow)
@@ -176,8 +183,31 @@ def _flat(tree: object) -> Array:
     return jnp.concatenate(leaves) if leaves else jnp.ones(1)
 
 
+def _profile(profile: RiseDecay | Constant | Tabulated) -> Array:
+    if isinstance(profile, RiseDecay):
+        return _positive(profile)
+    return _increasing(profile.times) & _not_negative(profile.rates) if isinstance(profile, Tabulated) else _finite(())
+
+
+def _transduction(g: object) -> Array:
+    """What has to be positive, not merely not negative, for g to have a value and a slope."""
+    if isinstance(g, MonotoneSpline):
+        return _increasing(g.knots)
+    return _positive(g) if isinstance(g, Logarithmic | Sips) else _finite(())
+
+
+def _schedule(schedule: Schedule | None) -> Array:
+    return _finite(schedule) & (schedule is None or _increasing(schedule.times) & _not_negative(schedule.values))
+
+
+def _increasing(times: Float[Array, " n"]) -> Array:
+    return jnp.all(times[1:] > times[:-1])
+
+
 def _finite(tree: object) -> Array:
-    return jnp.all(jnp.isfinite(_flat(tree)))
+    """Finite, with room to be squared: a derivative of 1/D is 1/D²."""
+    flat = _flat(tree)
+    return jnp.all(jnp.abs(flat) <= jnp.sqrt(jnp.finfo(flat.dtype).max))
 
 
 def _not_negative(tree: object) -> Array:
@@ -185,4 +215,5 @@ def _not_negative(tree: object) -> Array:
 
 
 def _positive(tree: object) -> Array:
-    return jnp.all(_flat(tree) > 0)
+    flat = _flat(tree)
+    return jnp.all(flat >= jnp.sqrt(jnp.finfo(flat.dtype).tiny))
