@@ -188,8 +188,8 @@ def rollout(
     save = frozenset(save)
     before = check(process, geometry, start, dt)
     feasible = before == Status.OK
+    shown = jax.tree.map(lambda leaf: jnp.where(jnp.isfinite(leaf), leaf, 0), start)
     process, start, dt = _neutralise(feasible, (process, start, dt))
-    start_totals = (jnp.sum(start.N, axis=0), _adsorbed(start, process))
 
     def advance(carry, _):
         state, status, failed_at, direct, n = carry
@@ -199,10 +199,11 @@ def rollout(
         now = jnp.maximum(jnp.where(finite, 0, int(Status.DIVERGED)), jnp.where(filled, 0, int(Status.EMPTY_CELL)))
         now = jnp.maximum(now, jnp.where(flags[0] > 0, int(Status.LIMITED), 0))
         good = (now <= Status.LIMITED) & (status <= Status.LIMITED)
-        new = jax.tree.map(lambda a, b: jnp.where(good, a, b), new, state)
+        new = _choose(good, new, state)
         failed_at = jnp.where((failed_at < 0) & (now > Status.LIMITED), n, failed_at)
         status = jnp.maximum(status, now.astype(jnp.int32))
-        out = _select(save, new, jnp.where(good, J, 0), report, process, start_totals)
+        J, report = jax.tree.map(lambda leaf: jnp.where(good, leaf, 0), (J, report))
+        out = _select(save, _choose(feasible, new, shown), J, report, process, _choose(feasible, start, shown))
         return (new, status, failed_at, direct + flags[1], n + 1), out
 
     carry = (
@@ -213,14 +214,24 @@ def rollout(
         jnp.zeros((), jnp.int32),
     )
     (final, status, failed_at, direct, _), saved = _scan(advance, carry, n_steps, policy.checkpoint)
-    return Rollout(saved, final, status, failed_at, direct)
+    return Rollout(saved, _choose(feasible, final, shown), status, failed_at, direct)
 
 
-def _select(save, state: State, J, report, process, start_totals) -> Saved:
+def _choose(condition, yes: State, no: State) -> State:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
+
+
+def _select(save, state: State, J, report, process, start: State) -> Saved:
     ledger = None
     if "ledger" in save:
-        gas, adsorbed = jnp.sum(state.N, axis=0), _adsorbed(state, process)
-        ledger = closure.ledger_error(start_totals[0], gas, start_totals[1], adsorbed, state.reservoirs)
+        ledger = closure.ledger_error(
+            jnp.sum(start.N, axis=0),
+            jnp.sum(state.N, axis=0),
+            _adsorbed(start, process),
+            _adsorbed(state, process),
+            # a saved state that is continued brings its reservoirs along
+            jax.tree.map(jnp.subtract, state.reservoirs, start.reservoirs),
+        )
     return Saved(
         N=state.N if "N" in save else None,
         x=state.N / jnp.maximum(jnp.sum(state.N, axis=1, keepdims=True), jnp.finfo(state.N.dtype).tiny)
@@ -247,7 +258,9 @@ def _neutralise(feasible, tree):
     def harmless(leaf):
         if not eqx.is_inexact_array(leaf):
             return leaf
-        return jnp.where(feasible, leaf, jnp.where(jnp.isfinite(leaf) & (leaf > 0), leaf, jnp.ones_like(leaf)))
+        limits = jnp.finfo(leaf.dtype)
+        tame = (leaf >= jnp.sqrt(limits.tiny)) & (leaf <= jnp.sqrt(limits.max))
+        return jnp.where(feasible | tame, leaf, 1)
 
     return jax.tree.map(harmless, tree)
 
