@@ -1,0 +1,225 @@
+"""A simulation as a TOML file: every key checked, every mistake answered with its line and a remedy."""
+
+import difflib
+import re
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from unmixnet.errors import ConfigError
+
+__all__ = ["SimulationConfig", "load_simulation", "parse_simulation"]
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+PerOdorant = Annotated[list[float], BeforeValidator(_as_list)]
+"""One number per odorant, or a single number for all of them."""
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+class CellSection(_Section):
+    """`[[chamber.cells]]`."""
+
+    name: str
+    volume_m3: float
+    kind: Literal["source", "gas", "wall", "sensor", "outlet", "fixed"] = "gas"
+    inlet_m3_s: float = 0.0
+    outlet_m3_s: float = 0.0
+
+
+class EdgeSection(_Section):
+    """`[[chamber.edges]]`."""
+
+    tail: str
+    head: str
+    length_m: float
+    area_m2: float
+    velocity_m_s: float = 0.0
+
+
+class ChamberSection(_Section):
+    """`[chamber]`: a builder with its options, or cells and edges."""
+
+    builder: Literal["chain", "box", "two_bulbs", "flow_through", "portable_enose"] | None = None
+    options: dict[str, Any] = {}
+    cells: list[CellSection] = []
+    edges: list[EdgeSection] = []
+
+
+class ConditionsSection(_Section):
+    """`[conditions]`."""
+
+    temperature_K: float = Field(298.15, gt=0)
+    humidity_g_m3: float = Field(10.0, ge=0)
+    pressure_Pa: float = Field(101325.0, gt=0)
+
+
+class SpeciesSection(_Section):
+    """`[species]`: names from the table; diffusivities by Fuller unless given."""
+
+    carrier: str = "air"
+    odorants: list[str] = Field(min_length=1)
+    diffusivity_m2_s: list[list[float]] | None = None
+    """Full symmetric matrix, carrier first."""
+
+
+class SourceSection(_Section):
+    """`[source]`: how much of each odorant, when, where."""
+
+    profile: Literal["rise-decay", "constant", "tabulated"] = "rise-decay"
+    amount_mol: PerOdorant
+    """Moles over the recording; for a constant profile moles per second."""
+    tau_rise_s: PerOdorant = [5.0]
+    tau_decay_s: PerOdorant = [60.0]
+    times_s: list[float] = []
+    rates_per_s: list[PerOdorant] = []
+    cells: dict[str, float] = {}
+    """Weight of each source cell; by default the cells of kind `source`, equally."""
+    vaporisation_J_mol: PerOdorant = [0.0]
+    humidity_slope: PerOdorant = [0.0]
+
+
+class CompositionSection(_Section):
+    """`[inlet]` or `[fixed.CELL]`: odorant fractions in time; the carrier is the rest."""
+
+    times_s: list[float] = [0.0]
+    fractions: list[PerOdorant]
+
+
+class SensorSection(_Section):
+    """`[[sensors]]`: surface and readout of one sensor."""
+
+    name: str
+    cell: str | None = None
+    """Cell that it breathes; may be left out if the builder already places a sensor of this name."""
+    k_ads_m3_mol_s: PerOdorant
+    k_des_per_s: PerOdorant
+    sites_mol: float = Field(1e-12, ge=0)
+    beta: PerOdorant = [1.0]
+    k: float = 1.0
+    n: float = 0.5
+    r0: float = 1e-3
+    slopes: list[float] = []
+    gain: float = 1.0
+    sign: Literal[1, -1] = 1
+    baseline: float = 0.0
+    baseline_per_K: float = 0.0
+    baseline_per_lnH: float = 0.0
+    gain_per_K: float = 0.0
+    gain_per_lnH: float = 0.0
+    tau_rise_s: float = Field(3.0, gt=0)
+    tau_recovery_s: float | None = None
+
+
+class TransductionSection(_Section):
+    """`[transduction]`: the family that all sensors share."""
+
+    family: Literal["linear", "logarithmic", "power", "sips", "spline"] = "power"
+    knots: list[float] = []
+
+
+class RunSection(_Section):
+    """`[run]`: how long, how fine."""
+
+    duration_s: float = Field(gt=0)
+    dt_s: float = Field(gt=0)
+    dtype: Literal["float32", "float64"] = "float64"
+    start: Literal["clean air", "steady state"] = "clean air"
+
+
+class SimulationConfig(_Section):
+    """A whole simulation file."""
+
+    chamber: ChamberSection
+    species: SpeciesSection
+    source: SourceSection
+    sensors: list[SensorSection] = []
+    run: RunSection
+    conditions: ConditionsSection = ConditionsSection()  # pyright: ignore[reportCallIssue]
+    transduction: TransductionSection = TransductionSection()
+    inlet: CompositionSection | None = None
+    fixed: dict[str, CompositionSection] = {}
+    wall_per_s: dict[str, float] = {}
+    """Wall loss rate of the odorants in the cells named."""
+
+
+def load_simulation(path: str | Path) -> SimulationConfig:
+    """Read a simulation file."""
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot be read ({error})", where=str(path), remedy="Check the path") from None
+    return parse_simulation(text, name=str(path))
+
+
+def parse_simulation(text: str, *, name: str = "<text>") -> SimulationConfig:
+    """Parse and check the text of a simulation file."""
+    try:
+        return SimulationConfig.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"line (\d+), column (\d+)", str(error))
+        where = f"{name}:{place[1]}:{place[2]}" if place else name
+        problem = re.sub(r" \(at .*\)", "", str(error))
+        raise ConfigError(f"not valid TOML: {problem}", where=where, remedy="Correct this line") from None
+    except ValidationError as error:
+        # a misspelt key shows up twice, as unknown and as missing; the first of the two says how to mend it
+        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        location = tuple(str(part) for part in first["loc"])
+        where = f"{name}:{_line_of(text, location)}: {'.'.join(location)}"
+        raise ConfigError(_problem(first), where=where, remedy=_remedy(first, location)) from None
+
+
+def _problem(first: Any) -> str:
+    if first["type"] == "extra_forbidden":
+        return "unknown key"
+    if first["type"] == "missing":
+        return "this key is missing"
+    seen = repr(first["input"])
+    return f"{first['msg'][0].lower()}{first['msg'][1:]}, but found {seen if len(seen) < 60 else seen[:57] + '…'}"
+
+
+def _remedy(first: Any, location: tuple[str, ...]) -> str:
+    if first["type"] == "missing":
+        return f"Add {location[-1]}"
+    if first["type"] == "extra_forbidden":
+        known = _keys_at(location[:-1])
+        close = difflib.get_close_matches(location[-1], known, n=1)
+        return f"Did you mean {close[0]!r}?" if close else f"Use one of {', '.join(known)}"
+    return "Correct the value"
+
+
+def _keys_at(location: tuple[str, ...]) -> list[str]:
+    """Keys that the section at this place accepts."""
+    model: Any = SimulationConfig
+    for part in location:
+        if part.isdigit():
+            continue
+        annotation = model.model_fields[part].annotation if part in model.model_fields else None
+        inner = [a for a in (annotation, *getattr(annotation, "__args__", ())) if hasattr(a, "model_fields")]
+        if inner:
+            model = inner[0]
+    return list(model.model_fields)
+
+
+def _line_of(text: str, location: tuple[str, ...]) -> int:
+    """Line of the deepest part of a location that the file mentions; entries of arrays of tables are counted."""
+    lines, at = text.splitlines(), 0
+    for depth, part in enumerate(location):
+        if part.isdigit():
+            continue
+        repeat = int(location[depth + 1]) if depth + 1 < len(location) and location[depth + 1].isdigit() else 0
+        word = re.escape(part)
+        pattern = re.compile(rf"^\s*(\[+[\w.\"' ]*\b{word}\s*\]+|[\"']?{word}[\"']?\s*=|[\"']?{word}[\"']?\.)")
+        hits = [i for i in range(at, len(lines)) if pattern.match(lines[i])]
+        if hits:
+            at = hits[min(repeat, len(hits) - 1)]
+    return at + 1
