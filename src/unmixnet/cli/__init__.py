@@ -26,3 +26,6 @@ def main() -> None:
     except UnmixError as error:
         print(f"unmixnet: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+from unmixnet.cli import demo, simulate, validate  # noqa: E402, F401  (they register their commands)

@@ -1,0 +1,37 @@
+"""`unmixnet simulate FILE.toml -o OUT.parquet`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unmixnet.cli import app
+from unmixnet.cli.output import busy, emit, say
+
+__all__ = ["simulate"]
+
+
+@app.command()
+def simulate(
+    file: Annotated[Path, typer.Argument(help="Simulation file (TOML).")],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Parquet file for the trajectories.")],
+    plot: Annotated[Path | None, typer.Option(help="Also draw them into this PNG.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a summary as one JSON object.")] = False,
+) -> None:
+    """Simulate release, transport, adsorption and readout in a chamber that a TOML file describes."""
+    from unmixnet.config import load_simulation
+    from unmixnet.simulate import simulate as run
+    from unmixnet.table import summary, write_parquet
+
+    config = load_simulation(file)
+    with busy(f"simulating {config.run.duration_s:g} s"):
+        result = run(config)
+        write_parquet(result, output)
+        if plot is not None:
+            from unmixnet.plots.simulation import draw_simulation
+
+            draw_simulation(result, plot, title=file.stem)
+    if as_json:
+        emit({**summary(result), "output": str(output), "plot": str(plot) if plot else None})
+        return
+    say(f"{len(result.time_s)} steps, status {result.status}: {output}" + (f" and {plot}" if plot else ""))

@@ -1,0 +1,60 @@
+"""`unmixnet validate`: the physics against published experiments and independent codes."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unmixnet.cli import app
+from unmixnet.cli.output import busy, emit, say, table
+
+__all__ = ["validate"]
+
+
+@app.command()
+def validate(
+    as_json: Annotated[bool, typer.Option("--json", help="Print all rows as one JSON object.")] = False,
+    figure: Annotated[Path, typer.Option(help="Where the Duncan–Toor figure goes.")] = Path("out/duncan_toor.png"),
+) -> None:
+    """Run every oracle: value, expected, tolerance, passed; exit 1 if one fails."""
+    from unmixnet.validation import ORACLES, run
+
+    checks, missing = [], []
+    for name in ORACLES:
+        with busy(f"{name.split('.')[1]} ({len(checks)} checks so far)"):
+            try:
+                checks += run(name)
+            except ModuleNotFoundError as error:
+                missing.append({"oracle": name, "needs": error.name})
+    with busy("drawing the two bulbs"):
+        _draw(figure)
+    failed = [check for check in checks if not check.passed]
+    if as_json:
+        rows = [check.row() for check in checks]
+        emit({"checks": rows, "passed": not failed, "not_run": missing, "figure": str(figure)})
+    else:
+        _print(checks)
+        for gap in missing:
+            say(f"[yellow]not run:[/] {gap['oracle']} needs {gap['needs']}. Try: pip install 'unmixnet\\[test]'")
+        say(f"{len(checks) - len(failed)} of {len(checks)} passed. Figure: {figure}")
+    raise typer.Exit(1 if failed else 0)
+
+
+def _print(checks: list) -> None:
+    rows, last = [], ""
+    for check in checks:
+        mark = "[green]yes[/]" if check.passed else "[bold red]NO[/]"
+        label = f"[bold]{check.oracle}[/]\n  {check.name}" if check.oracle != last else f"  {check.name}"
+        last = check.oracle
+        rows.append([label, f"{check.value:.6g}", f"{check.expected:.6g}", f"{check.tolerance:.1e}", mark])
+    table("The physics against published experiments", ["check", "value", "expected", "tolerance", "passed"], rows)
+
+
+def _draw(path: Path) -> None:
+    import jax
+
+    from unmixnet.plots.duncan_toor import draw_duncan_toor
+    from unmixnet.validation.duncan_toor import fick_bulbs, maxwell_stefan_bulbs
+
+    with jax.enable_x64(True):
+        draw_duncan_toor(maxwell_stefan_bulbs(8), fick_bulbs(), path)

@@ -1,0 +1,1 @@
+"""Figures. They read results and know no equations."""
