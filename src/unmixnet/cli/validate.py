@@ -7,6 +7,7 @@ import typer
 
 from unmixnet.cli import app
 from unmixnet.cli.output import busy, emit, say, table
+from unmixnet.provenance import provenance
 
 __all__ = ["validate"]
 
@@ -31,7 +32,8 @@ def validate(
     failed = [check for check in checks if not check.passed]
     if as_json:
         rows = [check.row() for check in checks]
-        emit({"checks": rows, "passed": not failed, "not_run": missing, "figure": str(figure)})
+        head = provenance("unmixnet validate --json")
+        emit(head | {"passed": not failed, "checks": rows, "not_run": missing, "figure": str(figure)})
     else:
         _print(checks)
         for gap in missing:
