@@ -1,3 +1,65 @@
-"""What is in the air, in which proportions, and by which physical process."""
+"""What is in the air, in which proportions, and by which physical process.
+
+    from unmixnet import example, parse_simulation, simulate
+    result = simulate(parse_simulation(example("enose")))
+
+The laws themselves are in `unmixnet.physics`, as jax functions to differentiate, batch and compose.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0.dev0"
+
+_PUBLIC = {
+    "Cell": "chamber",
+    "Chamber": "chamber",
+    "Edge": "chamber",
+    "Sensor": "chamber",
+    "box": "builders",
+    "build": "problem",
+    "chain": "builders",
+    "example": "examples",
+    "flow_through": "builders",
+    "load_simulation": "config",
+    "parse_simulation": "config",
+    "portable_enose": "builders",
+    "simulate": "simulation",
+    "two_bulbs": "builders",
+    "UnmixError": "errors",
+}
+
+__all__ = [
+    "Cell",
+    "Chamber",
+    "Edge",
+    "Sensor",
+    "UnmixError",
+    "__version__",
+    "box",
+    "build",
+    "chain",
+    "example",
+    "flow_through",
+    "load_simulation",
+    "parse_simulation",
+    "portable_enose",
+    "simulate",
+    "two_bulbs",
+]
+
+if TYPE_CHECKING:
+    from unmixnet.builders import box, chain, flow_through, portable_enose, two_bulbs
+    from unmixnet.chamber import Cell, Chamber, Edge, Sensor
+    from unmixnet.config import load_simulation, parse_simulation
+    from unmixnet.errors import UnmixError
+    from unmixnet.examples import example
+    from unmixnet.problem import build
+    from unmixnet.simulation import simulate
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used, so that `import unmixnet` is quick."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'unmixnet' has no attribute {name!r}")
+    return getattr(import_module(f"unmixnet.{_PUBLIC[name]}"), name)

@@ -25,7 +25,7 @@ def chain(
     step = length_m / n_cells
     ends: tuple[Kind, Kind] = ("fixed", "fixed") if fixed_ends else ("source", "sensor")
     inner: list[Kind] = ["gas"] * (n_cells - 2)
-    kinds = [ends[0], *inner, ends[1]]
+    kinds: list[Kind] = [ends[0], *inner, ends[1]]
     cells = [Cell(f"c{i}", step * area_m2, kind) for i, kind in enumerate(kinds)]
     edges = [Edge(f"c{i}", f"c{i + 1}", step, area_m2) for i in range(n_cells - 1)]
     return Chamber(tuple(cells), tuple(edges), tuple(Sensor(f"s{m}", cells[-1].name) for m in range(sensors)))

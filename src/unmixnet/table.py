@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from unmixnet.simulate import Simulated
+from unmixnet.simulation import Simulated
 
 __all__ = ["closure_rows", "columns", "summary", "write_parquet"]
 

@@ -20,7 +20,7 @@ def demo(
     from unmixnet.config import parse_simulation
     from unmixnet.examples import example
     from unmixnet.plots.simulation import draw_simulation
-    from unmixnet.simulate import simulate
+    from unmixnet.simulation import simulate
     from unmixnet.table import closure_rows, summary
 
     config = parse_simulation(example("enose"), name="enose.toml")

@@ -20,7 +20,7 @@ def simulate(
 ) -> None:
     """Simulate release, transport, adsorption and readout in a chamber that a TOML file describes."""
     from unmixnet.config import load_simulation
-    from unmixnet.simulate import simulate as run
+    from unmixnet.simulation import simulate as run
     from unmixnet.table import summary, write_parquet
 
     config = load_simulation(file)

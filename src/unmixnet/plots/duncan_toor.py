@@ -4,6 +4,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
+from matplotlib.axes import Axes
 
 from unmixnet.plots.style import INK, MUTED, PALETTE, figure_style
 from unmixnet.validation.duncan_toor import MEASURED, NAMES, Bulbs, misses
@@ -48,7 +49,7 @@ def _points(bulb: int, species: int) -> tuple[list[float], list[float]]:
     return list(MEASURED), [bulbs[bulb][species] for bulbs in MEASURED.values()]
 
 
-def _nitrogen(ax: plt.Axes, ours: Bulbs, fick: Bulbs) -> None:
+def _nitrogen(ax: Axes, ours: Bulbs, fick: Bulbs) -> None:
     """Nitrogen in both bulbs: crossing and barrier."""
     for bulb, (curve, other) in enumerate(((ours.bulb1, fick.bulb1), (ours.bulb2, fick.bulb2))):
         colour = PALETTE[1] if bulb == 0 else PALETTE[5]

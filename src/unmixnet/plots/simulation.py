@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from unmixnet.plots.style import INK, MUTED, PALETTE, figure_style
-from unmixnet.simulate import Simulated
+from unmixnet.simulation import Simulated
 
 __all__ = ["draw_simulation"]
 

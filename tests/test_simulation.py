@@ -11,7 +11,7 @@ from unmixnet.config import parse_simulation
 from unmixnet.errors import SolveError
 from unmixnet.examples import example
 from unmixnet.problem import build
-from unmixnet.simulate import simulate
+from unmixnet.simulation import simulate
 from unmixnet.table import columns, summary, write_parquet
 
 SHORT = example("enose").replace("duration_s = 180.0", "duration_s = 10.0")
