@@ -187,14 +187,16 @@ def _weighted_cg(x, m, R, s, scale):
 def _direct_if_needed(solution, residual, rhs, matrix, b):
     """Accept the iterate if its residual is at rounding level; otherwise one dense solve, and say so.
 
-    A while-loop of at most one turn is a branch that stays lazy under `vmap`, where `cond` would compute both sides.
+    A while-loop of at most one turn is a branch that stays lazy under `vmap`, where `cond` would compute both sides. Its
+    matrix depends on the loop's own state: XLA would otherwise hoist the factorisation out and pay it at every step.
     """
     tolerance = 1e-10 if b.dtype == jnp.float64 else 1e-4
     # all(≤), not max ≤: XLA's reduction may lose a NaN that the iteration produced
     bad = ~jnp.all(jnp.abs(residual) <= tolerance * jnp.max(jnp.abs(rhs)) + jnp.finfo(b.dtype).tiny)
+    eye = jnp.eye(b.shape[0], dtype=b.dtype)
     solution, _ = jax.lax.while_loop(
         lambda carry: carry[1],
-        lambda carry: (jnp.linalg.solve(matrix(), b), jnp.zeros((), bool)),
+        lambda carry: (jnp.linalg.solve(jnp.where(carry[1], matrix(), eye), b), jnp.zeros((), bool)),
         (solution, bad),
     )
     return solution, bad
