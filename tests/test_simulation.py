@@ -8,10 +8,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from unmixnet.config import parse_simulation
-from unmixnet.errors import SolveError
+from unmixnet.errors import ConfigError, SolveError
 from unmixnet.examples import example
 from unmixnet.problem import build
 from unmixnet.simulation import simulate
+from unmixnet.state_file import load_state, save_state
 from unmixnet.table import columns, summary, write_parquet
 
 SHORT = example("enose").replace("duration_s = 180.0", "duration_s = 10.0")
@@ -74,3 +75,25 @@ def test_a_constant_source_starts_at_its_steady_state_and_stays():
     drift = np.ptp(result.readout, axis=0) / np.abs(result.readout[0])
     assert drift.max() < 0.02
     assert result.mole_fraction[0, :, 1].min() > 1e-7
+
+
+def test_a_saved_state_continues_as_if_nothing_had_happened(tmp_path, result):
+    half = SHORT.replace("duration_s = 10.0", "duration_s = 5.0")
+    whole_profile = parse_simulation(SHORT)
+    first = build(parse_simulation(half))
+    first = replace(first, process=build(whole_profile).process)
+    middle = simulate(first)
+    saved = load_state(save_state(middle.final, tmp_path / "mid.npz"), like=first.start)
+    second = simulate(first, start=saved)
+    np.testing.assert_allclose(np.concatenate([middle.readout, second.readout]), result.readout, rtol=1e-12)
+    np.testing.assert_allclose(second.time_s[-1], 10.0)
+
+
+def test_a_state_of_another_chamber_or_no_state_is_refused(tmp_path):
+    problem = build(parse_simulation(SHORT))
+    (tmp_path / "junk.npz").write_bytes(b"PK junk")
+    with pytest.raises(ConfigError, match="not a saved state"):
+        load_state(tmp_path / "junk.npz", like=problem.start)
+    other = eqx.tree_at(lambda s: s.y, problem.start, problem.start.y[:2])
+    with pytest.raises(ConfigError, match=r"y has shape \(4,\), this chamber needs \(2,\)"):
+        load_state(save_state(problem.start, tmp_path / "s.npz"), like=other)

@@ -132,7 +132,8 @@ class RunSection(_Section):
     duration_s: float = Field(gt=0)
     dt_s: float = Field(gt=0)
     dtype: Literal["float32", "float64"] = "float64"
-    start: Literal["clean air", "steady state"] = "clean air"
+    start: str = "clean air"
+    """`clean air`, `steady state` of the source at t = 0, or a state file (.npz) beside this file."""
 
 
 class SimulationConfig(_Section):
@@ -158,7 +159,12 @@ def load_simulation(path: str | Path) -> SimulationConfig:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"cannot be read ({error})", where=str(path), remedy="Check the path") from None
-    return parse_simulation(text, name=str(path))
+    config = parse_simulation(text, name=str(path))
+    start = config.run.start
+    if start.endswith(".npz"):
+        run = config.run.model_copy(update={"start": str(path.parent / start)})
+        return config.model_copy(update={"run": run})
+    return config
 
 
 def parse_simulation(text: str, *, name: str = "<text>") -> SimulationConfig:

@@ -49,14 +49,12 @@ def build(config: SimulationConfig) -> Problem:
 
 
 def _build(config: SimulationConfig) -> Problem:
-    import jax
     import jax.numpy as jnp
 
     from unmixnet.physics.conditions import Conditions
     from unmixnet.physics.maxwell_stefan import MaxwellStefan
     from unmixnet.physics.rollout import Policy
-    from unmixnet.physics.state import Process, clean_air
-    from unmixnet.physics.steady import steady_state
+    from unmixnet.physics.state import Process
 
     chamber = _chamber(config)
     conditions = Conditions.of(**config.conditions.model_dump())
@@ -79,19 +77,39 @@ def _build(config: SimulationConfig) -> Problem:
         else None,
     )
     geometry = chamber.geometry()
-    start = clean_air(process, geometry)
-    if config.run.start == "steady state":
-        start, exists = jax.jit(steady_state)(process, geometry)
-        if not bool(exists):
-            raise SolveError(
-                "the source has no steady state in this chamber",
-                where="run.start",
-                remedy="Add an outlet or wall loss, or use a constant source, or start from clean air",
-            )
+    start = _start(config, process, geometry)
     policy = Policy(*_substeps(chamber, config.run.dt_s, float(jnp.max(D))))
     n_steps = max(1, round(config.run.duration_s / config.run.dt_s))
     names = (config.species.carrier, *config.species.odorants)
     return Problem(chamber, names, process, geometry, start, config.run.dt_s, n_steps, policy, config.run.dtype)
+
+
+def _start(config: SimulationConfig, process: "Process", geometry: "Geometry") -> "State":
+    import jax
+
+    from unmixnet.physics.state import clean_air
+    from unmixnet.physics.steady import steady_state
+    from unmixnet.state_file import load_state
+
+    how, air = config.run.start, clean_air(process, geometry)
+    if how == "clean air":
+        return air
+    if how.endswith(".npz"):
+        return load_state(how, like=air)
+    if how != "steady state":
+        raise ConfigError(
+            f"unknown start {how!r}",
+            where="run.start",
+            remedy='Use "clean air", "steady state" or a state file "….npz"',
+        )
+    state, exists = jax.jit(steady_state)(process, geometry)
+    if not bool(exists):
+        raise SolveError(
+            "the source has no steady state in this chamber",
+            where="run.start",
+            remedy="Add an outlet or wall loss, or use a constant source, or start from clean air",
+        )
+    return state
 
 
 def _chamber(config: SimulationConfig) -> Chamber:

@@ -1,7 +1,8 @@
 """Simulate a chamber: NumPy and names at the edge, the laws of `unmixnet.physics` inside."""
 
 from dataclasses import dataclass
-from typing import Any
+from functools import cache, partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from unmixnet.chamber import Chamber
 from unmixnet.config import SimulationConfig
 from unmixnet.errors import SolveError
 from unmixnet.problem import Problem, build
+
+if TYPE_CHECKING:
+    from unmixnet.physics.state import State
 
 __all__ = ["Simulated", "simulate"]
 
@@ -38,28 +42,39 @@ class Simulated:
     """ms_residual, mass_error, carrier_error, simplex_error, entropy_production: (T,)."""
     status: str
     direct_solves: int
+    final: "State"
+    """Last state: continue from it with `simulate(problem, start=result.final)`."""
 
 
-def simulate(problem: Problem | SimulationConfig, *, throw: bool = True) -> Simulated:
-    """Run a simulation; with `throw` a failed solve raises `SolveError` naming the operator and the step."""
+def simulate(problem: Problem | SimulationConfig, *, start: "State | None" = None, throw: bool = True) -> Simulated:
+    """Run a simulation from the problem's own start, or from a given state.
+
+    With `throw` a failed solve raises `SolveError` naming the operator and the step; without, it has a status.
+    """
     import jax
     import jax.numpy as jnp
 
-    from unmixnet.physics.rollout import SAVEABLE, rollout
     from unmixnet.physics.state import Status
 
     problem = build(problem) if isinstance(problem, SimulationConfig) else problem
     with jax.enable_x64(problem.dtype == "float64"):
-        run = jax.jit(
-            lambda process, start, dt: rollout(
-                process, problem.geometry, start, dt, problem.n_steps, save=SAVEABLE, policy=problem.policy
-            )
-        )
-        result = jax.block_until_ready(run(problem.process, problem.start, jnp.asarray(problem.dt_s, float)))
+        begin = problem.start if start is None else start
+        dt = jnp.asarray(problem.dt_s, float)
+        result = _solver()(problem.process, problem.geometry, begin, dt, problem.n_steps, policy=problem.policy)
         status = Status(int(result.status))
         if throw and status > Status.LIMITED:
             raise _solve_error(problem, result, status)
         return _simulated(problem, result, status)
+
+
+@cache
+def _solver() -> Any:
+    """The rollout that saves everything, compiled once for each shape and policy."""
+    import jax
+
+    from unmixnet.physics.rollout import SAVEABLE, rollout
+
+    return jax.jit(partial(rollout, save=SAVEABLE), static_argnames=("n_steps", "policy"))
 
 
 def _solve_error(problem: Problem, result: Any, status: Any) -> SolveError:
@@ -91,7 +106,7 @@ def _simulated(problem: Problem, result: Any, status: Any) -> Simulated:
     return Simulated(
         problem.chamber,
         problem.species,
-        problem.dt_s * np.arange(1, problem.n_steps + 1),
+        float(result.final.t) + problem.dt_s * np.arange(1 - problem.n_steps, 1),
         np.asarray(saved.x),
         np.asarray(saved.N),
         np.asarray(saved.J),
@@ -102,4 +117,5 @@ def _simulated(problem: Problem, result: Any, status: Any) -> Simulated:
         {k: np.asarray(getattr(saved.closure, k)) for k in diagnostics},
         status.name.lower(),
         int(result.direct_solves),
+        result.final,
     )

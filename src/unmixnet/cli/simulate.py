@@ -16,6 +16,9 @@ def simulate(
     file: Annotated[Path, typer.Argument(help="Simulation file (TOML).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Parquet file for the trajectories.")],
     plot: Annotated[Path | None, typer.Option(help="Also draw them into this PNG.")] = None,
+    final: Annotated[
+        Path | None, typer.Option(help="Save the last state here (.npz), to start another run from.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as one JSON object.")] = False,
 ) -> None:
     """Simulate release, transport, adsorption and readout in a chamber that a TOML file describes."""
@@ -27,6 +30,10 @@ def simulate(
     with busy(f"simulating {config.run.duration_s:g} s"):
         result = run(config)
         write_parquet(result, output)
+        if final is not None:
+            from unmixnet.state_file import save_state
+
+            save_state(result.final, final)
         if plot is not None:
             from unmixnet.plots.simulation import draw_simulation
 

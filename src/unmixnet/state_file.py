@@ -1,0 +1,64 @@
+"""Saved states: plain NumPy archives with names, units in `unmixnet.physics.state`, no pickle."""
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from unmixnet.errors import ConfigError
+
+if TYPE_CHECKING:
+    from unmixnet.physics.state import State
+
+__all__ = ["load_state", "save_state"]
+
+_RESERVOIRS = ("source", "inlet", "boundary", "outlet", "wall")
+
+
+def save_state(state: "State", path: str | Path) -> Path:
+    """Write a state as .npz."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    r = state.reservoirs
+    with path.open("wb") as file:
+        np.savez(
+            file,
+            N=state.N,
+            theta=state.theta,
+            y=state.y,
+            t=state.t,
+            source=r.source,
+            inlet=r.inlet,
+            boundary=r.boundary,
+            outlet=r.outlet,
+            wall=r.wall,
+        )
+    return path
+
+
+def load_state(path: str | Path, *, like: "State") -> "State":
+    """Read a state; it must have the cells, sensors and species of `like`."""
+    import jax.numpy as jnp
+
+    from unmixnet.physics.state import Reservoirs, State
+
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            arrays = {name: file[name] for name in ("N", "theta", "y", "t", *_RESERVOIRS)}
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        raise ConfigError(
+            f"not a saved state ({error})",
+            where=str(path),
+            remedy="Write one with: unmixnet simulate … --final STATE.npz",
+        ) from None
+    for name in ("N", "theta", "y"):
+        if arrays[name].shape != getattr(like, name).shape:
+            raise ConfigError(
+                f"{name} has shape {arrays[name].shape}, this chamber needs {getattr(like, name).shape}",
+                where=str(path),
+                remedy="Use a state of the same chamber, sensors and species",
+            )
+    fields = {name: jnp.asarray(value, float) for name, value in arrays.items()}
+    reservoirs = Reservoirs(**{name: fields[name] for name in _RESERVOIRS})
+    return State(fields["N"], fields["theta"], fields["y"], reservoirs, fields["t"])
