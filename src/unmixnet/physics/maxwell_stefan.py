@@ -142,7 +142,7 @@ def _solve(x, m, R, sigma, b):
     scale = jnp.sum(jnp.where(x > 0, b0 * J0 / jnp.where(x > 0, x, 1), 0))
     w = _weighted_cg(x, m, R, R @ J0, scale)
     J = (b0 + x * (R @ (J0 + x * w))) / m
-    J = J - x * jnp.sum(J)
+    J = J - x * (jnp.sum(J) / jnp.sum(x))
     residual = b0 - m * J + x * (R @ J)
     return _direct_if_needed(J + x * total / sigma, residual, b0, lambda: _direct_operator(x, m, R, sigma), b)
 
