@@ -28,22 +28,24 @@ class RiseDecay(eqx.Module):
     t_max: Float[Array, ""]
     """Length of the recording T_max [s], over which the profile integrates to one."""
 
-    def released(self, t: Float[Array, ""]) -> Float[Array, " K"]:
-        """Share of the amount that has been released by time t."""
-        return self._integral(t) / self._integral(self.t_max)
+    def released(self, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, " K"]:
+        """Share of the amount that is released during [t, t + Δt]."""
+        return self._integral(t, dt) / self._integral(jnp.zeros_like(t), self.t_max)
 
-    def _integral(self, t: Float[Array, ""]) -> Float[Array, " K"]:
-        t = jnp.maximum(t, 0)
+    def _integral(self, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, " K"]:
+        # Not a difference of two integrals from zero: long after the release that would be rounding of either sign.
+        t, dt = jnp.maximum(t, 0), _after_zero(t, dt)
         tau_both = self.tau_rise * self.tau_decay / (self.tau_rise + self.tau_decay)
-        return -self.tau_decay * jnp.expm1(-t / self.tau_decay) + tau_both * jnp.expm1(-t / tau_both)
+        decay = -self.tau_decay * jnp.exp(-t / self.tau_decay) * jnp.expm1(-dt / self.tau_decay)
+        return jnp.maximum(decay + tau_both * jnp.exp(-t / tau_both) * jnp.expm1(-dt / tau_both), 0)
 
 
 class Constant(eqx.Module):
     """Constant release from t = 0: `amount` is then a rate [mol/s]."""
 
-    def released(self, t: Float[Array, ""]) -> Float[Array, ""]:
-        """Seconds of release so far."""
-        return jnp.maximum(t, 0)
+    def released(self, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, ""]:
+        """Seconds of release during [t, t + Δt]."""
+        return _after_zero(t, dt)
 
 
 class Tabulated(eqx.Module):
@@ -52,12 +54,17 @@ class Tabulated(eqx.Module):
     times: Float[Array, " n"]
     rates: Float[Array, "n K"]
 
-    def released(self, t: Float[Array, ""]) -> Float[Array, " K"]:
-        """Integral of the table up to time t."""
+    def released(self, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, " K"]:
+        """Integral of the table over [t, t + Δt]."""
         lo, hi = self.times[:-1, None], self.times[1:, None]
-        until = jnp.clip(t, lo, hi)
-        slope = (self.rates[1:] - self.rates[:-1]) / (hi - lo)
-        return jnp.sum((until - lo) * (self.rates[:-1] + 0.5 * slope * (until - lo)), axis=0)
+        since, until = jnp.clip(t, lo, hi), jnp.clip(t + dt, lo, hi)
+        part = (0.5 * (since + until) - lo) / (hi - lo)
+        return jnp.sum((until - since) * ((1 - part) * self.rates[:-1] + part * self.rates[1:]), axis=0)
+
+
+def _after_zero(t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, ""]:
+    """How much of [t, t + Δt] lies after t = 0, when a release starts."""
+    return jnp.maximum(dt + jnp.minimum(t, 0), 0)
 
 
 class Source(eqx.Module):
@@ -86,7 +93,7 @@ def release(source: Source, conditions: Conditions, t: Float[Array, ""], dt: Flo
     climate = jnp.exp(
         -source.vaporisation / GAS_CONSTANT * inverse_warmth + source.humidity_slope * conditions.moisture
     )
-    return source.amount * climate * (source.profile.released(t + dt) - source.profile.released(t))
+    return source.amount * climate * source.profile.released(t, dt)
 
 
 def inject(
