@@ -41,7 +41,28 @@ def validation() -> str:
     return markdown(["oracle", "check", "value", "expected", "tolerance"], rows) + source_line(data)
 
 
-TABLES: dict[str, Callable[[], str]] = {"validation": validation}
+def oracles() -> str:
+    """One line per oracle: how much of its tolerance it uses at worst."""
+    data = load("validate")
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for check in data["checks"]:
+        rows.setdefault(check["oracle"], []).append(check)
+    table = []
+    for oracle, checks in rows.items():
+        worst = max(checks, key=lambda c: abs(c["value"] - c["expected"]) / c["tolerance"])
+        table.append(
+            [
+                oracle,
+                str(len(checks)),
+                worst["name"],
+                f"{worst['value']:.6g}",
+                f"{worst['expected']:.6g} ± {worst['tolerance']:.1g}",
+            ]
+        )
+    return markdown(["oracle", "checks", "tightest of them", "value", "expected"], table) + source_line(data)
+
+
+TABLES: dict[str, Callable[[], str]] = {"validation": validation, "oracles": oracles}
 
 
 def written(text: str) -> str:
