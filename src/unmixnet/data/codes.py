@@ -58,7 +58,7 @@ class Code(StrEnum):
 
     # Header and rows.
     NO_HEADER = "no-header", "refusal", "the first row is already numbers: the columns have no names"
-    DUPLICATE_COLUMN = "duplicate-column", "refusal", "two columns have the same name after spelling is mended"
+    DUPLICATE_COLUMN = "duplicate-column", "refusal", "two columns have the same name once spelling is mended"
     NO_ROWS = "no-rows", "refusal", "a header, but no complete row of readings after it"
     RAGGED_ROW = "ragged-row", "refusal", "a row with more or fewer fields than the header"
     EXTRA_FIELD = "extra-field", "refusal", "every row has more fields than the header: names may be shifted"
@@ -76,13 +76,14 @@ class Code(StrEnum):
     BLANK_LINE = "blank-line", "warning", "blank lines between the rows: set aside"
     HEADER_SPELLING = "header-spelling", "note", "a column name was misspelt and has been mended"
     DECIMAL_COMMA = "decimal-comma", "note", "semicolons between fields and commas as decimal signs"
-    TRAILING_SEPARATOR = "trailing-separator", "warning", "every row ends in a separator with nothing after it"
+    TRAILING_SEPARATOR = "trailing-separator", "warning", "every row ends in a separator and nothing after it"
     NOT_A_READING = "not-a-reading", "warning", "nan, inf, ovf or nothing in a field: kept as NaN"
-    ABSURD_VALUE = "absurd-value", "warning", "a size no sensor has (over 1e12, or under 1e-30): kept as NaN"
+    ABSURD_VALUE = "absurd-value", "warning", "a size no sensor has (over 1e12 or under 1e-30): kept as NaN"
     NON_POSITIVE = "non-positive", "warning", "conductance readings at or under zero: kept, have no logarithm"
     MILLIS_WRAP = "millis-wrap", "warning", "the 32-bit millisecond counter overflowed: time continued"
     TIME_REPEATS = "time-repeats", "warning", "rows that share a time stamp: kept"
     TIME_GAP = "time-gap", "warning", "a step in time over five times the usual one"
+    TIME_UNIT_ASSUMED = "time-unit-assumed", "warning", "the time column has no unit: seconds assumed"
     RATE_ASSUMED = "rate-assumed", "warning", "no time column and no rate given: 1 Hz assumed"
 
     # Channels; one finding for each channel whose health is not ok.

@@ -62,7 +62,7 @@ class Mixture:
         values = [float(part) for part in parts]
         total = sum(values)
         if not total > 0 or not np.isfinite(total):
-            raise UnmixError(f"mixture parts must have a positive sum, saw {values}", remedy="Check the label")
+            raise UnmixError(f"mixture parts need a positive sum, saw {values}", remedy="Check the label")
         return cls(tuple(names), tuple(value / total for value in values), total)
 
     @property
@@ -87,10 +87,10 @@ class Recording:
     """One continuous recording of M channels over T rows; its arrays are read-only.
 
     Arguments:
-        time_s: time since the first row [s], shape (T,), never decreasing.
+        time_s: time [s] as the device counted it, shape (T,), never decreasing.
         readings: shape (T, M), float64; NaN where there is no reading (sentinel, nan, ovf, empty field).
         channels: canonical channel names, e.g. "C2H5OH" for any of its spellings.
-        units: one per channel: "counts", "kOhm", "degC", "hPa", "%RH", "m", "uncalibrated", "25 nS", "unknown".
+        units: one per channel, e.g. "counts", "kOhm", "degC", "hPa", "%RH", "m", "25 nS", "unknown".
         sample_rate_Hz: nominal rate, or one over the median time step.
         device: what recorded it, as far as known.
         path: place in the data set, with "/" between folders.
@@ -118,7 +118,7 @@ class Recording:
         T, M = self.readings.shape
         if self.time_s.shape != (T,) or {len(self.channels), len(self.units), len(self.health)} != {M}:
             raise UnmixError(
-                f"a recording of {M} channels needs {M} names, units and verdicts and one time for each of {T} rows",
+                f"{M} channels need {M} names, units and verdicts, and {T} rows need {T} times",
                 where=self.path,
             )
         if self.exposure_ppm is not None and self.exposure_ppm.shape != (T, len(self.gases)):

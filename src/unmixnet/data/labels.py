@@ -1,0 +1,71 @@
+"""Recipes spelled in file names: `almond_50_apple_50`, `Orange20_Clove80`, bare `almond`."""
+
+import re
+from collections.abc import Collection
+from pathlib import PurePosixPath
+
+from unmixnet.data.codes import Code
+from unmixnet.data.recording import Finding, Mixture
+
+__all__ = ["COMPONENTS", "label_of_file", "parse_recipe"]
+
+COMPONENTS = (
+    "banana",
+    "orange",
+    "pear",
+    "apple",
+    "mango",
+    "peach",
+    "strawberry",
+    "clove",
+    "coriander",
+    "garlic",
+    "almond",
+    "cumin",
+)
+"""The twelve substances of SmellNet-Mixture, in the order that the upstream code uses."""
+
+_PART = re.compile(r"([a-z]+(?:_[a-z]+)*)_?(\d+(?:\.\d+)?)(?:_|$)")
+
+
+def parse_recipe(text: str, known: Collection[str] | None = None) -> Mixture | None:
+    """The mixture that a recipe spells, or None if it spells none of the known substances."""
+    lower = text.strip().lower()
+    parts = [(lower, 1.0)] if re.fullmatch(r"[a-z]+(?:_[a-z]+)*", lower) else _parts(lower)
+    names = [name for name, _ in parts]
+    if not names or len(set(names)) != len(names) or sum(share for _, share in parts) <= 0:
+        return None
+    if known is not None and not set(names) <= set(known):
+        return None
+    return Mixture.from_parts(names, [share for _, share in parts])
+
+
+def label_of_file(path: str, known: Collection[str] | None) -> tuple[Mixture | None, tuple[Finding, ...]]:
+    """Label of a file from its name up to the first dot; the folder is never asked.
+
+    Further dotted parts of the name that spell a different recipe are reported as a conflict.
+    """
+    stem, *rest = PurePosixPath(path).name.split(".")
+    label = parse_recipe(stem, known)
+    if label is None:
+        return None, (Finding(Code.NO_LABEL, f"{stem!r} names no known substance or recipe: no label"),)
+    findings: tuple[Finding, ...] = ()
+    if label.raw_sum not in (1.0, 100.0):
+        findings += (Finding(Code.RATIO_SUM, f"the ratios of {stem!r} sum to {label.raw_sum:g}, not 100"),)
+    for part in rest[:-1]:
+        other = parse_recipe(part, known)
+        if other is not None and dict(_pairs(other)) != dict(_pairs(label)):
+            findings += (Finding(Code.LABEL_CONFLICT, f"the name says {stem!r} and also {part!r}"),)
+    return label, findings
+
+
+def _pairs(label: Mixture) -> zip:
+    return zip(label.names, label.ratios, strict=True)
+
+
+def _parts(lower: str) -> list[tuple[str, float]]:
+    """Names and shares, or nothing if any of the text is left over."""
+    matches = list(_PART.finditer(lower))
+    if "".join(match.group() for match in matches) != lower:
+        return []
+    return [(match[1], float(match[2])) for match in matches]
