@@ -24,6 +24,7 @@ _BME680 = frozenset([*BME680_ASLEEP, "Temperature", "Altitude"])
 _FEWEST_ROWS = 20
 _MISSING_SHARE = 0.1
 _RAIL_SHARE = 0.05
+_NEVER_ZERO = frozenset(["counts", "Ohm", "kOhm", "MOhm", "hPa"])
 _ENVIRONMENT = frozenset(["degC", "hPa", "%RH", "m"])
 
 
@@ -53,7 +54,7 @@ def judge(
         sentinels: values that stand for "no reading".
     """
     failed = np.isin(readings, np.asarray(sentinels))
-    clean = np.where(failed, np.nan, readings)
+    clean = np.where(failed, np.nan, readings) if failed.any() else readings
     asleep = _bme680_asleep(clean, channels)
     verdicts = []
     for m, (channel, unit) in enumerate(zip(channels, units, strict=True)):
@@ -95,7 +96,7 @@ def _verdict(
     if rows - len(present) > _MISSING_SHARE * rows:
         return ChannelHealth.MISSING, f"{rows - len(present)} of {rows} readings are absent"
     if rows >= _FEWEST_ROWS and present.min() == present.max():
-        if present[0] == 0:
+        if present[0] == 0 and unit in _NEVER_ZERO:
             return ChannelHealth.DEAD, "zero throughout"
         if unit not in _ENVIRONMENT:
             return ChannelHealth.STUCK, f"{present[0]:g} throughout"

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from unmixnet.data.codes import Code
 from unmixnet.data.recording import Finding, Mixture
 
-__all__ = ["COMPONENTS", "label_of_file", "parse_recipe"]
+__all__ = ["COMPONENTS", "SUBSTANCES", "label_of_file", "parse_recipe"]
 
 COMPONENTS = (
     "banana",
@@ -25,6 +25,16 @@ COMPONENTS = (
 )
 """The twelve substances of SmellNet-Mixture, in the order that the upstream code uses."""
 
+_SUBSTANCE_WORDS = """
+    allspice almond angelica apple asparagus avocado banana brazil_nut broccoli brussel_sprouts
+    cabbage cashew cauliflower chamomile chervil chestnuts chives cinnamon cloves coriander
+    cumin dill garlic ginger hazelnut kiwi lemon mandarin_orange mango mint
+    mugwort mustard nutmeg oregano peach peanuts pear pecans pili_nut pineapple
+    pistachios potato radish saffron star_anise strawberry sweet_potato tomato turnip walnuts
+"""
+SUBSTANCES = tuple(_SUBSTANCE_WORDS.split())
+"""The fifty substances of SmellNet-Base."""
+
 _PART = re.compile(r"([a-z]+(?:_[a-z]+)*)_?(\d+(?:\.\d+)?)(?:_|$)")
 
 
@@ -40,7 +50,7 @@ def parse_recipe(text: str, known: Collection[str] | None = None) -> Mixture | N
     return Mixture.from_parts(names, [share for _, share in parts])
 
 
-def label_of_file(path: str, known: Collection[str] | None) -> tuple[Mixture | None, tuple[Finding, ...]]:
+def label_of_file(path: str, known: Collection[str]) -> tuple[Mixture | None, tuple[Finding, ...]]:
     """Label of a file from its name up to the first dot; the folder is never asked.
 
     Further dotted parts of the name that spell a different recipe are reported as a conflict.

@@ -139,7 +139,7 @@ def _no_such_column(source: SourceText, written: str, names: Iterable[str]) -> R
         file=source.file,
         seen=f"a sidecar that speaks of {written!r}",
         expected=f"one of the columns {', '.join(names)}",
-        remedy=f"Did you mean {near[0]}?" if near else "Correct the name in the sidecar",
+        remedy=f"Write {near[0]} if that was meant" if near else "Correct the name in the sidecar",
     )
 
 

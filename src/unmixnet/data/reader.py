@@ -12,13 +12,16 @@ from unmixnet.data.refusal import ReadError
 from unmixnet.data.sidecar import Sidecar, find_sidecar, read_sidecar
 from unmixnet.data.table import Header, find_header
 from unmixnet.data.text import SourceText, decode
+from unmixnet.data.uci import looks_like_uci
+from unmixnet.data.uci_recording import read_uci_parquet, read_uci_text
 from unmixnet.errors import ConfigError
 
 __all__ = ["FORMATS", "ReadError", "read_recording"]
 
-FORMATS = ("smellnet-base", "smellnet-mixture", "plain-csv", "plotter")
+FORMATS = ("smellnet-base", "smellnet-mixture", "uci-text", "uci-parquet", "plain-csv", "plotter")
 """Formats that `read_recording` knows."""
 
+_HEAD_BYTES = 4096
 _BASE = frozenset(BASE_CHANNELS)
 _MIXTURE = frozenset([smellnet.TIME_COLUMN, *MIXTURE_CHANNELS])
 
@@ -35,6 +38,11 @@ def read_recording(path: str | Path, *, format: str | None = None, place: str | 
         raise ConfigError(f"no format {format!r}", remedy=f"Choose one of {', '.join(FORMATS)}")
     path = Path(path)
     place = place if place is not None else path.as_posix()
+    head = _bytes(path, _HEAD_BYTES)
+    if format == "uci-parquet" or (format is None and head.startswith(b"PAR1")):
+        return read_uci_parquet(path, place)
+    if format == "uci-text" or (format is None and looks_like_uci(head)):
+        return read_uci_text(path, place)
     source = decode(_bytes(path), str(path))
     header = find_header(source)
     format = format or recognise(source, header)
@@ -66,9 +74,10 @@ def recognise(source: SourceText, header: Header | None) -> str:
     return "plain-csv"
 
 
-def _bytes(path: Path) -> bytes:
+def _bytes(path: Path, most: int = -1) -> bytes:
     try:
-        return path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(most)
     except OSError as error:
         raise ReadError(
             Code.NO_FILE,

@@ -50,7 +50,7 @@ def read_sidecar(path: Path) -> Sidecar:
     for key in entries:
         if key not in _KEYS:
             near = difflib.get_close_matches(key, _KEYS, 1, cutoff=0.4)
-            remedy = f"Did you mean {near[0]}?" if near else "Remove the key"
+            remedy = f"Write {near[0]} if that was meant" if near else "Remove the key"
             raise _refused(path, f"the key {key!r}", f"one of {', '.join(_KEYS)}", remedy)
     unit = _text(path, entries, "time_unit")
     if unit is not None and unit not in TICKS_PER_S:

@@ -6,7 +6,7 @@ import numpy as np
 
 from unmixnet.data.channels import BASE_CHANNELS, MIXTURE_CHANNELS, name_columns
 from unmixnet.data.health import judge
-from unmixnet.data.labels import COMPONENTS, label_of_file
+from unmixnet.data.labels import COMPONENTS, SUBSTANCES, label_of_file
 from unmixnet.data.recording import Recording
 from unmixnet.data.table import Header, parse_table
 from unmixnet.data.text import SourceText
@@ -22,7 +22,7 @@ FULL_SCALE = dict.fromkeys(MIXTURE_CHANNELS, 1023.0)
 
 def read_base(source: SourceText, header: Header, place: str) -> Recording:
     """A recording of one of the 50 substances; rows are one second apart by the authors' statement."""
-    return _read(source, header, place, "SmellNet base (Grove, MQ, BME680)", BASE_CHANNELS, None)
+    return _read(source, header, place, "SmellNet base (Grove, MQ, BME680)", BASE_CHANNELS, SUBSTANCES)
 
 
 def read_mixture(source: SourceText, header: Header, place: str) -> Recording:
@@ -36,7 +36,7 @@ def _read(
     place: str,
     device: str,
     known: Mapping[str, str],
-    components: tuple[str, ...] | None,
+    substances: tuple[str, ...],
 ) -> Recording:
     columns, spelling = name_columns(header.names, file=source.file, line=header.line)
     table = parse_table(source, header)
@@ -51,7 +51,7 @@ def _read(
     channels = tuple(names[i] for i in kept)
     units = tuple(known[name] for name in channels)
     checkup = judge(np.ascontiguousarray(table.values[:, kept]), channels, units, full_scale=FULL_SCALE)
-    label, about_label = label_of_file(place, components)
+    label, about_label = label_of_file(place, substances)
     findings = source.findings + spelling + table.findings + times.findings + checkup.findings + about_label
     return Recording(
         time_s=times.time_s,

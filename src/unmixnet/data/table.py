@@ -1,7 +1,8 @@
-"""Delimited text with a header: finding it, splitting it, and turning every field into a number or a finding."""
+"""Delimited text with a header: finding it, splitting it, turning fields into numbers or findings."""
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -47,7 +48,7 @@ class Table:
 def find_header(source: SourceText) -> Header | None:
     """The first line of names that is followed by numbers, or that nothing but text follows."""
     candidates = [(index, line) for index, line in enumerate(source.lines[:_SEARCHED_LINES]) if line.strip()]
-    for (index, line), (_, following) in zip(candidates, candidates[1:], strict=False):
+    for (index, line), (_, following) in pairwise(candidates):
         header = _as_header(index, line)
         if header and _NUMBER_START.match(following) and header.separator in (following + header.separator):
             return header

@@ -1,0 +1,162 @@
+"""UCI 322 text: one header line, then time [s], two gases [ppm] and 16 readings in columns, 4.2 million rows.
+
+The text is read in blocks of bounded size, so a file larger than memory can be streamed into a cache.
+Readings S are conductances in steps of 25 nS: the resistance in kΩ is 40000 / S.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from unmixnet.data.codes import Code
+from unmixnet.data.recording import Finding
+from unmixnet.data.refusal import ReadError
+from unmixnet.data.uci_block import parse_block
+
+__all__ = ["GAS_NAMES", "SENSORS", "UNIT", "UciBlock", "UciStream", "looks_like_uci"]
+
+SENSORS = tuple(f"s{i + 1:02d}" for i in range(16))
+"""Sensors s01…s16: TGS2602 twice, TGS2600 twice, TGS2610 twice, TGS2620 twice, and the same again."""
+
+UNIT = "25 nS"
+BLOCK_BYTES = 8 << 20
+_WIDTH = 3 + len(SENSORS)
+_GAS = re.compile(r"(\w+)\s+conc", re.IGNORECASE)
+GAS_NAMES: dict[str, str] = {"co": "CO", "methane": "methane", "ethylene": "ethylene"}
+"""Our spelling of the gases."""
+
+
+def looks_like_uci(head: bytes) -> bool:
+    """True if a file begins with the header of the UCI 322 text files."""
+    first = head.split(b"\n", 1)[0].lower()
+    return first.lstrip(b"\xef\xbb\xbf ").startswith(b"time (seconds)") and b"conc (ppm)" in first
+
+
+@dataclass(frozen=True)
+class UciBlock:
+    """Consecutive rows: time [s] (n,), exposure [ppm] (n, 2), readings (n, 16)."""
+
+    time_s: np.ndarray
+    exposure_ppm: np.ndarray
+    readings: np.ndarray
+
+
+@dataclass
+class UciStream:
+    """The rows of a UCI text file, block by block; findings are complete once all blocks were taken.
+
+    Arguments:
+        path: the file.
+        block_bytes: text read at a time; memory use is about eight times this.
+    """
+
+    path: Path
+    block_bytes: int = BLOCK_BYTES
+    gases: tuple[str, ...] = ()
+    bytes_read: int = 0
+    rows: int = 0
+    absent: int = 0
+    non_positive: int = 0
+    _line: int = 1
+    _time_s: float = -np.inf
+    _cut: list[Finding] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[UciBlock]:
+        """Parse the file from its beginning."""
+        with self.path.open("rb") as text:
+            self.gases = self._read_header(text)
+            yield from self._blocks(text)
+        if not self.rows:
+            raise self._refused(Code.NO_ROWS, 1, "a header and no complete row", "rows of 19 numbers")
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What was odd about the rows taken so far."""
+        found = tuple(self._cut)
+        if self.absent:
+            message = f"{self.absent} fields hold nan or inf; kept as NaN"
+            found += (Finding(Code.NOT_A_READING, message, count=self.absent),)
+        if self.non_positive:
+            share = self.non_positive / (self.rows * len(SENSORS))
+            message = (
+                f"{self.non_positive} readings ({share:.2%}) are at or under zero: 40000 / S is no resistance"
+            )
+            found += (Finding(Code.NON_POSITIVE, message, count=self.non_positive),)
+        return found
+
+    def _read_header(self, text: BinaryIO) -> tuple[str, ...]:
+        header = text.readline(4096)
+        self.bytes_read = len(header)
+        written: list[str] = _GAS.findall(header.decode("latin-1"))
+        gases = tuple(GAS_NAMES.get(gas.lower(), gas) for gas in written)
+        if not looks_like_uci(header) or len(gases) != 2:
+            seen = repr(header[:60].decode("latin-1"))
+            raise self._refused(Code.UNKNOWN_FORMAT, 1, seen, "Time (seconds), … conc (ppm), …")
+        return gases
+
+    def _blocks(self, text: BinaryIO) -> Iterator[UciBlock]:
+        rest = b""
+        while chunk := text.read(self.block_bytes):
+            self.bytes_read += len(chunk)
+            whole, newline, tail = chunk.rpartition(b"\n")
+            if not newline:
+                rest += chunk
+                if len(rest) > 2 * self.block_bytes:
+                    raise self._refused(Code.NOT_TEXT, self._line + 1, "a line without end", "rows of text")
+                continue
+            yield self._block(rest + whole + newline)
+            rest = tail
+        self._note_cut(rest)
+
+    def _block(self, text: bytes) -> UciBlock:
+        values, lines = parse_block(text, str(self.path), self._line + 1, _WIDTH)
+        self._line += lines
+        self.rows += len(values)
+        bad = ~np.isfinite(values)
+        if bad.any():
+            if bad[:, 0].any():
+                line = self._line - lines + 1 + int(np.argmax(bad[:, 0]))
+                raise self._refused(Code.TIME_UNREADABLE, line, "no time", "a number of seconds", column=1)
+            self.absent += int(bad.sum())
+            values[bad] = np.nan
+        self._check_order(values[:, 0], self._line - lines + 1)
+        self.non_positive += int((values[:, 3:] <= 0).sum())
+        return UciBlock(values[:, 0], values[:, 1:3], values[:, 3:])
+
+    def _check_order(self, time_s: np.ndarray, first_line: int) -> None:
+        """Refuse a time that goes back, also from one block to the next."""
+        steps = np.diff(time_s, prepend=self._time_s)
+        if len(steps) and steps.min() < 0:
+            row = int(np.argmax(steps < 0))
+            seen = f"time {time_s[row]:g} s, less than in the line before"
+            raise self._refused(Code.TIME_BACKWARDS, first_line + row, seen, "a time that grows", column=1)
+        self._time_s = float(time_s[-1]) if len(time_s) else self._time_s
+
+    def _note_cut(self, rest: bytes) -> None:
+        body = rest.rstrip(b"\0")
+        if len(body) < len(rest):
+            message = f"{len(rest) - len(body)} NUL bytes after the last row were set aside"
+            self._cut.append(Finding(Code.NUL_TAIL, message, self._line + 1, count=len(rest) - len(body)))
+        if body.strip():
+            line, at = self._line + 1, self.bytes_read - len(rest) + 1
+            message = (
+                f"the file ends inside line {line} (byte {at:,}): {body[:40].decode('latin-1')!r} was set "
+                f"aside, the {self.rows:,} rows before it are complete"
+            )
+            self._cut.append(Finding(Code.CUT_LINE, message, line))
+
+    def _refused(
+        self, code: Code, line: int, seen: str, expected: str, column: int | None = None
+    ) -> ReadError:
+        return ReadError(
+            code,
+            file=str(self.path),
+            line=line,
+            column=column,
+            seen=seen,
+            expected=expected,
+            remedy="Fetch the file again with `unmixnet data fetch uci-dynamic`",
+        )
