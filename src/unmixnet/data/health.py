@@ -53,7 +53,9 @@ def judge(
         full_scale: highest reading a channel can show, where known; else that of common converters.
         sentinels: values that stand for "no reading".
     """
-    failed = np.isin(readings, np.asarray(sentinels))
+    failed = np.zeros(readings.shape, bool)
+    for sentinel in sentinels:
+        failed |= readings == sentinel
     clean = np.where(failed, np.nan, readings) if failed.any() else readings
     asleep = _bme680_asleep(clean, channels)
     verdicts = []
@@ -90,7 +92,8 @@ def _verdict(
 ) -> tuple[ChannelHealth, str]:
     """Verdict on one channel, gravest first, and the reason."""
     rows = len(values)
-    present = values[~np.isnan(values)]
+    absent = np.isnan(values)
+    present = values[~absent] if absent.any() else values
     if failed:
         return ChannelHealth.SENTINEL, f"{failed} of {rows} readings are the firmware's error value"
     if rows - len(present) > _MISSING_SHARE * rows:

@@ -6,8 +6,9 @@ from pathlib import PurePosixPath
 
 from unmixnet.data.codes import Code
 from unmixnet.data.recording import Finding, Mixture
+from unmixnet.errors import UnmixError
 
-__all__ = ["COMPONENTS", "SUBSTANCES", "label_of_file", "parse_recipe"]
+__all__ = ["COMPONENTS", "SUBSTANCES", "label_of_file", "parse_label", "parse_recipe"]
 
 COMPONENTS = (
     "banana",
@@ -48,6 +49,22 @@ def parse_recipe(text: str, known: Collection[str] | None = None) -> Mixture | N
     if known is not None and not set(names) <= set(known):
         return None
     return Mixture.from_parts(names, [share for _, share in parts])
+
+
+def parse_label(text: str) -> Mixture | None:
+    """A label as people write it: a recipe, `2-butanone:50 + acetone:50`, or the name of one substance."""
+    if "+" in text or ":" in text:
+        pairs = [part.rpartition(":") for part in text.split("+")]
+        names = [(name or share).strip() for name, _, share in pairs]
+        try:
+            shares = [float(share) if name else 1.0 for name, _, share in pairs]
+            return Mixture.from_parts(names, shares) if all(names) else None
+        except (ValueError, UnmixError):
+            return None
+    recipe = parse_recipe(text)
+    if recipe is None and not re.search(r"\d(?:_|$)", text.strip()):
+        return Mixture((text.strip(),), (1.0,)) if text.strip() else None
+    return recipe
 
 
 def label_of_file(path: str, known: Collection[str]) -> tuple[Mixture | None, tuple[Finding, ...]]:

@@ -5,7 +5,9 @@ Readings S are conductances in steps of 25 nS: the resistance in kΩ is 40000 / 
 """
 
 import re
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -23,7 +25,8 @@ SENSORS = tuple(f"s{i + 1:02d}" for i in range(16))
 """Sensors s01…s16: TGS2602 twice, TGS2600 twice, TGS2610 twice, TGS2620 twice, and the same again."""
 
 UNIT = "25 nS"
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 4 << 20
+_AHEAD = 2
 _WIDTH = 3 + len(SENSORS)
 _GAS = re.compile(r"(\w+)\s+conc", re.IGNORECASE)
 GAS_NAMES: dict[str, str] = {"co": "CO", "methane": "methane", "ethylene": "ethylene"}
@@ -47,11 +50,11 @@ class UciBlock:
 
 @dataclass
 class UciStream:
-    """The rows of a UCI text file, block by block; findings are complete once all blocks were taken.
+    """The rows of a UCI text file, block by block, once; findings are complete when all blocks were taken.
 
     Arguments:
         path: the file.
-        block_bytes: text read at a time; memory use is about eight times this.
+        block_bytes: text read at a time; memory use is about twenty times this.
     """
 
     path: Path
@@ -61,7 +64,8 @@ class UciStream:
     rows: int = 0
     absent: int = 0
     non_positive: int = 0
-    _line: int = 1
+    _line: int = 2
+    _parsed_line: int = 2
     _time_s: float = -np.inf
     _cut: list[Finding] = field(default_factory=list)
 
@@ -98,31 +102,48 @@ class UciStream:
         return gases
 
     def _blocks(self, text: BinaryIO) -> Iterator[UciBlock]:
+        """Blocks in order; the next ones are parsed in other threads while the caller works on this one."""
+        with ThreadPoolExecutor(_AHEAD) as pool:
+            parsing: deque[tuple[int, Future[np.ndarray]]] = deque()
+            for chunk in self._chunks(text):
+                lines = chunk.count(b"\n")
+                parsing.append(
+                    (lines, pool.submit(parse_block, chunk, str(self.path), self._parsed_line, _WIDTH))
+                )
+                self._parsed_line += lines
+                if len(parsing) > _AHEAD:
+                    yield self._block(*parsing.popleft())
+            while parsing:
+                yield self._block(*parsing.popleft())
+
+    def _chunks(self, text: BinaryIO) -> Iterator[bytes]:
+        """Complete lines, about `block_bytes` at a time."""
         rest = b""
         while chunk := text.read(self.block_bytes):
             self.bytes_read += len(chunk)
             whole, newline, tail = chunk.rpartition(b"\n")
-            if not newline:
+            if newline:
+                yield rest + whole + newline
+                rest = tail
+            elif len(rest) > self.block_bytes:
+                raise self._refused(Code.NOT_TEXT, self._parsed_line, "a line without end", "rows of text")
+            else:
                 rest += chunk
-                if len(rest) > 2 * self.block_bytes:
-                    raise self._refused(Code.NOT_TEXT, self._line + 1, "a line without end", "rows of text")
-                continue
-            yield self._block(rest + whole + newline)
-            rest = tail
         self._note_cut(rest)
 
-    def _block(self, text: bytes) -> UciBlock:
-        values, lines = parse_block(text, str(self.path), self._line + 1, _WIDTH)
+    def _block(self, lines: int, parsed: "Future[np.ndarray]") -> UciBlock:
+        values = parsed.result()
+        first_line = self._line
         self._line += lines
         self.rows += len(values)
         bad = ~np.isfinite(values)
         if bad.any():
             if bad[:, 0].any():
-                line = self._line - lines + 1 + int(np.argmax(bad[:, 0]))
+                line = first_line + int(np.argmax(bad[:, 0]))
                 raise self._refused(Code.TIME_UNREADABLE, line, "no time", "a number of seconds", column=1)
             self.absent += int(bad.sum())
             values[bad] = np.nan
-        self._check_order(values[:, 0], self._line - lines + 1)
+        self._check_order(values[:, 0], first_line)
         self.non_positive += int((values[:, 3:] <= 0).sum())
         return UciBlock(values[:, 0], values[:, 1:3], values[:, 3:])
 
@@ -139,12 +160,12 @@ class UciStream:
         body = rest.rstrip(b"\0")
         if len(body) < len(rest):
             message = f"{len(rest) - len(body)} NUL bytes after the last row were set aside"
-            self._cut.append(Finding(Code.NUL_TAIL, message, self._line + 1, count=len(rest) - len(body)))
+            self._cut.append(Finding(Code.NUL_TAIL, message, self._parsed_line, count=len(rest) - len(body)))
         if body.strip():
-            line, at = self._line + 1, self.bytes_read - len(rest) + 1
+            line, at = self._parsed_line, self.bytes_read - len(rest) + 1
             message = (
                 f"the file ends inside line {line} (byte {at:,}): {body[:40].decode('latin-1')!r} was set "
-                f"aside, the {self.rows:,} rows before it are complete"
+                f"aside, the {line - 2:,} rows before it are complete"
             )
             self._cut.append(Finding(Code.CUT_LINE, message, line))
 

@@ -13,36 +13,35 @@ __all__ = ["parse_block"]
 _SPACE = 32
 
 
-def parse_block(text: bytes, file: str, first_line: int, width: int) -> tuple[np.ndarray, int]:
-    """Numbers of complete lines, shape (rows, width), and how many lines they were.
+def parse_block(text: bytes, file: str, first_line: int, width: int) -> np.ndarray:
+    """Numbers of complete lines, shape (rows, width).
 
     Arguments:
         text: complete lines.
         file, first_line: where the text stands, for messages.
         width: numbers expected in each line.
     """
-    lines = text.count(b"\n")
     single = _single_spaced(text)
     if not single.strip(b"\n"):
-        return np.empty((0, width)), lines
+        return np.empty((0, width))
     if b"\0" in single:
         raise _nul(text, file, first_line)
     names = [str(i) for i in range(width)]
     try:
         table = csv.read_csv(
             pa.BufferReader(single),
-            read_options=csv.ReadOptions(column_names=names, block_size=2 << 20),
+            read_options=csv.ReadOptions(column_names=names, use_threads=False),
             parse_options=csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=True),
             convert_options=csv.ConvertOptions(
                 column_types=dict.fromkeys(names, pa.float64()), null_values=[], strings_can_be_null=False
             ),
         )
     except pa.ArrowInvalid:
-        return _line_by_line(single, file, first_line, width), lines
-    values = np.empty((table.num_rows, width))
+        return _line_by_line(single, file, first_line, width)
+    columns = np.empty((width, table.num_rows))  # Column after column: channels are judged one by one.
     for i in range(width):
-        values[:, i] = table.column(i).to_numpy()
-    return values, lines
+        columns[i] = table.column(i).to_numpy()
+    return columns.T
 
 
 def _single_spaced(text: bytes) -> bytes:

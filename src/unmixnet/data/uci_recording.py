@@ -31,8 +31,8 @@ def read_uci_text(path: Path, place: str, *, progress: Callable[[int], None] | N
     """
     stream = UciStream(path)
     capacity = _count_lines(path)
-    time_s, readings = np.empty(capacity), np.empty((capacity, len(SENSORS)))
-    exposure = np.empty((capacity, 2))
+    time_s, exposure = np.empty(capacity), np.empty((2, capacity)).T
+    readings = np.empty((len(SENSORS), capacity)).T
     row = 0
     for block in stream:
         span = slice(row, row + len(block.time_s))
