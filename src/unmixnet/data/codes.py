@@ -78,7 +78,7 @@ class Code(StrEnum):
     DECIMAL_COMMA = "decimal-comma", "note", "semicolons between fields and commas as decimal signs"
     TRAILING_SEPARATOR = "trailing-separator", "warning", "every row ends in a separator and nothing after it"
     NOT_A_READING = "not-a-reading", "warning", "nan, inf, ovf or nothing in a field: kept as NaN"
-    ABSURD_VALUE = "absurd-value", "warning", "a size no sensor has (over 1e12 or under 1e-30): kept as NaN"
+    ABSURD_VALUE = "absurd-value", "warning", "a size no sensor has (over 1e16 or under 1e-30): kept as NaN"
     NON_POSITIVE = "non-positive", "warning", "conductance readings at or under zero: kept, have no logarithm"
     MILLIS_WRAP = "millis-wrap", "warning", "the 32-bit millisecond counter overflowed: time continued"
     TIME_REPEATS = "time-repeats", "warning", "rows that share a time stamp: kept"

@@ -7,12 +7,11 @@ from pathlib import Path
 from unmixnet.data.labels import COMPONENTS, SUBSTANCES, label_of_file
 from unmixnet.data.location import DataError, data_root
 from unmixnet.data.manifest import MANIFEST, Listed, read_manifest
-from unmixnet.data.reader import read_recording
+from unmixnet.data.reader import RECORDING_SUFFIXES, read_recording
 from unmixnet.data.recording import Mixture, Recording
 
 __all__ = ["NAMES", "Dataset", "Entry", "load"]
 
-RECORDING_SUFFIXES = (".csv", ".txt", ".tsv", ".log", ".parquet")
 _EXCERPTS = {
     "ethylene_co_s01_100hz.parquet": "excerpt",
     "ethylene_methane_digitised_1_25hz.parquet": "digitised",

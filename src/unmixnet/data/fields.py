@@ -2,13 +2,17 @@
 
 import re
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
 
 from unmixnet.data.codes import Code
 from unmixnet.data.recording import Finding
 from unmixnet.data.refusal import ReadError
 
-__all__ = ["ABSENT", "FieldLog", "read_field", "split_fields"]
+__all__ = ["ABSENT", "FieldLog", "is_absurd", "read_field", "read_time", "split_fields"]
 
+_LARGEST, _SMALLEST = 1e16, 1e-30
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:[, '\u00a0\u202f][0-9]{3})+(?:\.[0-9]*)?")
 ABSENT = frozenset(
@@ -24,6 +28,7 @@ class FieldLog:
     file: str
     names: tuple[str, ...]
     decimal_comma: bool = False
+    dated: bool = False
     seen: dict[tuple[Code, int], list[tuple[int, str]]] = field(default_factory=dict)
 
     def note(self, code: Code, line: int, column: int, text: str) -> float:
@@ -75,9 +80,29 @@ def read_field(text: str, log: FieldLog, line: int, column: int) -> float:
     if not _NUMBER.fullmatch(bare):
         raise _not_a_number(bare, log, line, column, text)
     value = float(bare)
-    if abs(value) > 1e12 or 0 < abs(value) < 1e-30:
+    if abs(value) > _LARGEST or 0 < abs(value) < _SMALLEST:
         return log.note(Code.ABSURD_VALUE, line, column, bare)
     return value
+
+
+def read_time(text: str, log: FieldLog, line: int, column: int) -> float:
+    """A number, or the seconds since 1970 of a date and time; one without a zone is taken as UTC."""
+    bare = text.strip().strip("\"'")
+    if len(bare) < len("2024-05-01") or bare[4:5] != "-":
+        return read_field(text, log, line, column)
+    try:
+        moment = datetime.fromisoformat(bare)
+    except ValueError:
+        remedy = "Write 2024-05-01T12:00:00.5, or seconds as a number"
+        raise _refused(Code.TIME_UNREADABLE, log, line, column, text, remedy, "a date and time") from None
+    log.dated = True
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+
+
+def is_absurd(values: np.ndarray) -> np.ndarray:
+    """True where the size of a number is none that a sensor or a clock has."""
+    size = np.abs(values)
+    return (size > _LARGEST) | ((size > 0) & (size < _SMALLEST))
 
 
 def _not_a_number(bare: str, log: FieldLog, line: int, column: int, text: str) -> ReadError:
@@ -88,13 +113,15 @@ def _not_a_number(bare: str, log: FieldLog, line: int, column: int, text: str) -
     return _refused(Code.BAD_NUMBER, log, line, column, text, remedy)
 
 
-def _refused(code: Code, log: FieldLog, line: int, column: int, text: str, remedy: str) -> ReadError:
+def _refused(
+    code: Code, log: FieldLog, line: int, column: int, text: str, remedy: str, expected: str = "a number"
+) -> ReadError:
     return ReadError(
         code,
         file=log.file,
         line=line,
         column=column + 1,
         seen=f"{text.strip()[:40]!r} under {log.names[column]}",
-        expected="a number",
+        expected=expected,
         remedy=remedy,
     )

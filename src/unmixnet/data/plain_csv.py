@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,7 +51,8 @@ class _TimeColumn:
 def read_plain(source: SourceText, header: Header, place: str, sidecar: Sidecar) -> Recording:
     """A recording from a plain CSV and what its sidecar states."""
     columns, spelling = name_columns(header.names, file=source.file, line=header.line)
-    table = parse_table(source, header)
+    clock = _time_column(source, columns, sidecar)
+    table = parse_table(source, header, clock.index if clock else None)
     return assemble(source, columns, table, place, sidecar, source.findings + spelling)
 
 
@@ -80,7 +81,6 @@ def assemble(
         full_scale=full_scale,
         sentinels=(*SENTINELS, *sidecar.sentinels),
     )
-    about_time = (clock.findings if clock else ()) + times.findings
     return Recording(
         time_s=times.time_s,
         readings=checkup.readings,
@@ -91,7 +91,7 @@ def assemble(
         path=place,
         label=sidecar.label,
         health=checkup.health,
-        warnings=findings + table.findings + about_time + checkup.findings,
+        warnings=findings + table.findings + times.findings + checkup.findings,
     )
 
 
@@ -129,7 +129,11 @@ def _times(source: SourceText, table: Table, clock: _TimeColumn | None, sidecar:
     if clock is None:
         return from_rate(len(table.values), sidecar.rate_Hz)
     ticks = table.values[:, clock.index]
-    return from_column(ticks, clock.unit, file=source.file, column=clock.index + 1, lines=table.line_of_row)
+    where = {"file": source.file, "column": clock.index + 1, "lines": table.line_of_row}
+    if table.dated:
+        return from_column(ticks - ticks[0], "s", **where)
+    times = from_column(ticks, clock.unit, **where)
+    return replace(times, findings=clock.findings + times.findings)
 
 
 def _no_such_column(source: SourceText, written: str, names: Iterable[str]) -> ReadError:

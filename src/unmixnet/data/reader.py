@@ -16,10 +16,13 @@ from unmixnet.data.uci import looks_like_uci
 from unmixnet.data.uci_recording import read_uci_parquet, read_uci_text
 from unmixnet.errors import ConfigError
 
-__all__ = ["FORMATS", "ReadError", "read_recording"]
+__all__ = ["FORMATS", "RECORDING_SUFFIXES", "ReadError", "read_recording"]
 
 FORMATS = ("smellnet-base", "smellnet-mixture", "uci-text", "uci-parquet", "plain-csv", "plotter")
 """Formats that `read_recording` knows."""
+
+RECORDING_SUFFIXES = (".csv", ".txt", ".tsv", ".log", ".parquet")
+"""Endings of files that may be recordings, for looking through folders."""
 
 _HEAD_BYTES = 4096
 _BASE = frozenset(BASE_CHANNELS)

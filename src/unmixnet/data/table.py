@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from unmixnet.data.codes import Code
-from unmixnet.data.fields import FieldLog, read_field, split_fields
+from unmixnet.data.fields import FieldLog, is_absurd, read_field, read_time, split_fields
 from unmixnet.data.recording import Finding
 from unmixnet.data.refusal import ReadError
 from unmixnet.data.text import SourceText
@@ -37,12 +37,16 @@ class Header:
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers of a delimited text: `values` (rows, columns), `line_of_row` counted from 1."""
+    """Numbers of a delimited text: `values` (rows, columns), `line_of_row` counted from 1.
+
+    `dated` says that the time column held dates, which are now seconds since 1970.
+    """
 
     names: tuple[str, ...]
     values: np.ndarray
     line_of_row: np.ndarray
     findings: tuple[Finding, ...]
+    dated: bool = False
 
 
 def find_header(source: SourceText) -> Header | None:
@@ -50,15 +54,20 @@ def find_header(source: SourceText) -> Header | None:
     candidates = [(index, line) for index, line in enumerate(source.lines[:_SEARCHED_LINES]) if line.strip()]
     for (index, line), (_, following) in pairwise(candidates):
         header = _as_header(index, line)
-        if header and _NUMBER_START.match(following) and header.separator in (following + header.separator):
+        if header and _follows(header, following):
             return header
     if len(candidates) == 1:
         return _as_header(*candidates[0])
     return None
 
 
-def parse_table(source: SourceText, header: Header) -> Table:
-    """All rows under the header; refuses rows that do not fit it."""
+def parse_table(source: SourceText, header: Header, clock: int | None = None) -> Table:
+    """All rows under the header; refuses rows that do not fit it.
+
+    Arguments:
+        source, header: the text and where its header is.
+        clock: a column in which dates such as 2024-05-01T12:00:00 may stand; read as seconds.
+    """
     _refuse_unnamed(source, header)
     names = header.names
     numbered = [(i + 1, line) for i, line in enumerate(source.lines) if i > header.index and line.strip()]
@@ -74,9 +83,18 @@ def parse_table(source: SourceText, header: Header) -> Table:
         findings += (Finding(Code.DECIMAL_COMMA, "commas were read as decimal signs", header.line),)
     values = _fast(rows, header.separator, len(names), comma)
     if values is None:
-        values, more = _slow(source, header, rows, line_of_row, names, comma)
-        findings += more
+        values, log = _slow(source, header, rows, line_of_row, clock, comma)
+        return Table(names, values, line_of_row, findings + log.findings(), log.dated)
     return Table(names, values, line_of_row, findings)
+
+
+def _follows(header: Header, line: str) -> bool:
+    """True if a line looks like a row under the header: it begins with a number, or is half numbers."""
+    if _NUMBER_START.match(line):
+        return True
+    fields = split_fields(line, header.separator)
+    numbers = sum(bool(_NUMBER_START.match(field)) for field in fields)
+    return len(fields) == len(header.names) and 2 * numbers >= len(fields)
 
 
 def _as_header(index: int, line: str) -> Header | None:
@@ -145,13 +163,7 @@ def _fast(rows: list[str], separator: str, width: int, comma: bool) -> np.ndarra
     except ValueError:
         return None
     values = np.array(flat).reshape(len(rows), width)
-    return None if _absurd(values).any() else values
-
-
-def _absurd(values: np.ndarray) -> np.ndarray:
-    """True where the size of a number is none that a sensor has."""
-    size = np.abs(values)
-    return (size > 1e12) | ((size > 0) & (size < 1e-30))
+    return None if is_absurd(values).any() else values
 
 
 def _slow(
@@ -159,10 +171,11 @@ def _slow(
     header: Header,
     rows: list[str],
     line_of_row: np.ndarray,
-    names: tuple[str, ...],
+    clock: int | None,
     comma: bool,
-) -> tuple[np.ndarray, tuple[Finding, ...]]:
+) -> tuple[np.ndarray, FieldLog]:
     """Field by field, so that a refusal names its line and column."""
+    names = header.names
     fields = [split_fields(row, header.separator) for row in rows]
     _refuse_restart(source, header, rows, fields, line_of_row)
     _refuse_widths(source, fields, line_of_row, len(names))
@@ -170,8 +183,9 @@ def _slow(
     values = np.empty((len(rows), len(names)))
     for r, row in enumerate(fields):
         for c, text in enumerate(row):
-            values[r, c] = read_field(text, log, int(line_of_row[r]), c)
-    return values, log.findings()
+            read = read_time if c == clock else read_field
+            values[r, c] = read(text, log, int(line_of_row[r]), c)
+    return values, log
 
 
 def _refuse_restart(
