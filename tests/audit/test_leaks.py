@@ -43,8 +43,8 @@ def test_where_levels_tell_nothing_nothing_is_revealed():
 def test_temperature_alone_is_tried_where_there_is_a_thermometer():
     takes = [_environmental(take) for take in _takes(lambda k, rng: np.array([500, 500, 20 + 5 * k]))]
     by_source = {leak.source: leak for leak in leaks(takes, {})}
-    assert by_source["temperature, pressure and humidity only"].score > 0.95
-    assert by_source["the first sample of the gas channels"].score < 0.5
+    assert by_source["temperature, pressure and humidity alone"].score > 0.95
+    assert by_source["the first sample of the gas channels alone"].score < 0.5
 
 
 def test_the_neighbour_in_time_is_asked_for_its_label():

@@ -89,7 +89,7 @@ def _score_sources(
     if len(pairs) >= _FEWEST:
         near = _ratios([train for _, train, _ in pairs], components)
         truth = _ratios([test for test, _, _ in pairs], components)
-        found.append(leak("the training recording nearest in time", near, truth))
+        found.append(leak("the label of the training recording nearest in time", near, truth))
     for source, features, reference in _sources(trains[0]):
         guess = _trees(trains, A, tests, features, classes, seed)
         found.append(leak(source, guess, B, reference=reference))
@@ -102,11 +102,11 @@ def _sources(example: Take) -> list[tuple[str, Features, bool]]:
     surroundings = np.isin(units, list(ENVIRONMENT_UNITS))
     gas = ~surroundings
     found: list[tuple[str, Features, bool]] = [
-        ("the first sample of the gas channels", lambda take: take.recording.readings[0, gas], False)
+        ("the first sample of the gas channels alone", lambda take: take.recording.readings[0, gas], False)
     ]
     if np.any(surroundings):
         found.append(
-            ("temperature, pressure and humidity only", lambda take: take.level[surroundings], False)
+            ("temperature, pressure and humidity alone", lambda take: take.level[surroundings], False)
         )
     return [
         *found,
