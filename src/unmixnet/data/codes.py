@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Literal, Self
 
-__all__ = ["ChannelHealth", "Code", "Severity"]
+__all__ = ["ChannelHealth", "Code", "Severity", "markdown"]
 
 Severity = Literal["note", "warning", "refusal"]
 
@@ -98,3 +98,22 @@ class Code(StrEnum):
     NO_LABEL = "no-label", "note", "the file name does not spell a known substance or recipe"
     RATIO_SUM = "ratio-sum", "warning", "the ratios of the recipe do not sum to 100; they were normalised"
     LABEL_CONFLICT = "label-conflict", "warning", "the file name carries a second, different recipe"
+
+
+_SECTIONS: tuple[tuple[Severity, str, str], ...] = (
+    ("refusal", "Refusals", "The file yields no recording; `unmixnet check` exits with 2."),
+    ("warning", "Warnings", "The file was read, and the finding says what was done; exit 2 with `--strict`."),
+    ("note", "Notes", "Worth knowing, nothing to mend; never changes the exit code."),
+)
+
+
+def markdown() -> str:
+    """The page docs/codes.md, which a test compares with the file."""
+    lines = ["# Codes of the reader", "", "Made from `unmixnet.data.codes`; change the text there.", ""]
+    for severity, title, meaning in _SECTIONS:
+        lines += [f"## {title}", "", meaning, "", "| code | meaning |", "|---|---|"]
+        lines += [f"| `{code}` | {code.meaning} |" for code in Code if code.severity == severity] + [""]
+    lines += ["## Health of a channel", "", "Every channel of every recording has one verdict.", ""]
+    lines += ["| verdict | meaning |", "|---|---|"]
+    lines += [f"| `{health}` | {health.meaning} |" for health in ChannelHealth]
+    return "\n".join(lines) + "\n"

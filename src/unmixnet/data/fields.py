@@ -10,9 +10,11 @@ from unmixnet.data.codes import Code
 from unmixnet.data.recording import Finding
 from unmixnet.data.refusal import ReadError
 
-__all__ = ["ABSENT", "FieldLog", "is_absurd", "read_field", "read_time", "split_fields"]
+__all__ = ["ABSENT", "LARGEST", "FieldLog", "is_absurd", "read_field", "read_time", "split_fields"]
 
-_LARGEST, _SMALLEST = 1e16, 1e-30
+LARGEST, SMALLEST = 1e16, 1e-30
+"""Sizes beyond which a number is none that a sensor or a clock gives."""
+
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:[, '\u00a0\u202f][0-9]{3})+(?:\.[0-9]*)?")
 ABSENT = frozenset(
@@ -80,7 +82,7 @@ def read_field(text: str, log: FieldLog, line: int, column: int) -> float:
     if not _NUMBER.fullmatch(bare):
         raise _not_a_number(bare, log, line, column, text)
     value = float(bare)
-    if abs(value) > _LARGEST or 0 < abs(value) < _SMALLEST:
+    if abs(value) > LARGEST or 0 < abs(value) < SMALLEST:
         return log.note(Code.ABSURD_VALUE, line, column, bare)
     return value
 
@@ -102,7 +104,7 @@ def read_time(text: str, log: FieldLog, line: int, column: int) -> float:
 def is_absurd(values: np.ndarray) -> np.ndarray:
     """True where the size of a number is none that a sensor or a clock has."""
     size = np.abs(values)
-    return (size > _LARGEST) | ((size > 0) & (size < _SMALLEST))
+    return (size > LARGEST) | ((size > 0) & (size < SMALLEST))
 
 
 def _not_a_number(bare: str, log: FieldLog, line: int, column: int, text: str) -> ReadError:

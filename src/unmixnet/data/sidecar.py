@@ -26,7 +26,7 @@ class Sidecar:
     """What a sidecar states; None or empty where it is silent."""
 
     rate_Hz: float | None = None
-    device: str = "unknown"
+    device: str = "unknown device"
     label: Mixture | None = None
     time_column: str | None = None
     time_unit: str | None = None
@@ -59,7 +59,7 @@ def read_sidecar(path: Path) -> Sidecar:
         )
     return Sidecar(
         rate_Hz=_rate(path, entries),
-        device=_text(path, entries, "device") or "unknown",
+        device=_text(path, entries, "device") or "unknown device",
         label=_label(path, entries.get("label")),
         time_column=_text(path, entries, "time_column"),
         time_unit=unit,

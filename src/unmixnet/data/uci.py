@@ -15,6 +15,7 @@ from typing import BinaryIO
 import numpy as np
 
 from unmixnet.data.codes import Code
+from unmixnet.data.fields import LARGEST
 from unmixnet.data.recording import Finding
 from unmixnet.data.refusal import ReadError
 from unmixnet.data.uci_block import parse_block
@@ -81,7 +82,7 @@ class UciStream:
         """What was odd about the rows taken so far."""
         found = tuple(self._cut)
         if self.absent:
-            message = f"{self.absent} fields hold nan or inf; kept as NaN"
+            message = f"{self.absent} fields hold nan, inf or a size no sensor has; kept as NaN"
             found += (Finding(Code.NOT_A_READING, message, count=self.absent),)
         if self.non_positive:
             share = self.non_positive / (self.rows * len(SENSORS))
@@ -136,7 +137,7 @@ class UciStream:
         first_line = self._line
         self._line += lines
         self.rows += len(values)
-        bad = ~np.isfinite(values)
+        bad = ~(np.abs(values) <= LARGEST)  # Also true for NaN.
         if bad.any():
             if bad[:, 0].any():
                 line = first_line + int(np.argmax(bad[:, 0]))

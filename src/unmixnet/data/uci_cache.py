@@ -46,7 +46,7 @@ def open_view(
         rate_Hz: 10 or 1.
         folder: where the cache lies; None for `cache_folder()`.
         place: what to store as the path of the recording; None stores `text`.
-        progress: called with the bytes of text read so far while the views are made.
+        progress: called with the bytes of text read since the last call, while the views are made.
     """
     folder = folder or cache_folder()
     view = _view(text, rate_Hz, folder)
@@ -137,13 +137,15 @@ def _make_views(text: Path, folder: Path, progress: Callable[[int], None] | None
     stream = UciStream(text)
     source = _fingerprint(text)
     writers: list[_ViewWriter] = []
+    reported = 0
     try:
         for block in stream:
             writers = writers or [_ViewWriter(_view(text, r, folder), r, stream.gases) for r in VIEWS_HZ]
             for writer in writers:
                 writer.write(block)
             if progress:
-                progress(stream.bytes_read)
+                progress(stream.bytes_read - reported)
+                reported = stream.bytes_read
         stored = {"source": source, "findings": [asdict(finding) for finding in stream.findings()]}
         for writer in writers:
             writer.finish(json.dumps(stored))

@@ -1,7 +1,6 @@
 """UCI 322 as a recording: the whole text file, or a Parquet table of the same columns."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -21,13 +20,12 @@ _SENSOR = re.compile(r"s\d\d")
 _COUNT_BYTES = 1 << 22
 
 
-def read_uci_text(path: Path, place: str, *, progress: Callable[[int], None] | None = None) -> Recording:
+def read_uci_text(path: Path, place: str) -> Recording:
     """The whole file at its full rate, in memory for one copy of the numbers and a little more.
 
     Arguments:
         path: the text file.
         place: what to store as the path of the recording.
-        progress: called with the bytes read so far.
     """
     stream = UciStream(path)
     capacity = _count_lines(path)
@@ -38,8 +36,6 @@ def read_uci_text(path: Path, place: str, *, progress: Callable[[int], None] | N
         span = slice(row, row + len(block.time_s))
         time_s[span], exposure[span], readings[span] = block.time_s, block.exposure_ppm, block.readings
         row = span.stop
-        if progress:
-            progress(stream.bytes_read)
     return _recording(
         path, place, (time_s[:row], readings[:row], exposure[:row]), SENSORS, stream.gases, stream.findings()
     )
