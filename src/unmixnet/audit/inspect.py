@@ -61,7 +61,7 @@ def judge_files(takes: Sequence[Take]) -> tuple[Verdict, ...]:
     off_grid = _off_grid(takes)
     white = {take.file for take in takes if is_white_noise(take.recording.readings)}
     times_h = _trusted_times([take.file for take in takes], white | set(off_grid))
-    session = sessions(times_h)
+    session = _named_sessions(takes) or sessions(times_h)
     copies, claims = byte_copies(takes), conflicts(takes)
     strange = _strange_ids([take.file for take in takes], times_h)
     verdicts = []
@@ -84,6 +84,12 @@ def judge_files(takes: Sequence[Take]) -> tuple[Verdict, ...]:
             )
         )
     return tuple(verdicts)
+
+
+def _named_sessions(takes: Sequence[Take]) -> dict[str, int]:
+    """Sessions that a manifest names, numbered in order of name."""
+    names = sorted({take.session for take in takes if take.session is not None})
+    return {take.file: names.index(take.session) for take in takes if take.session is not None}
 
 
 def _off_grid(takes: Sequence[Take]) -> dict[str, tuple[str, ...]]:

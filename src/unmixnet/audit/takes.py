@@ -2,31 +2,43 @@
 
 import hashlib
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
 import numpy as np
 
 from unmixnet.audit.verdicts import Refusal
+from unmixnet.data.datasets import Dataset, Entry, load
+from unmixnet.data.manifest import MANIFEST
 from unmixnet.data.reader import read_recording
 from unmixnet.data.recording import Mixture, Recording
 from unmixnet.errors import UnmixError
 
-__all__ = ["Take", "gather", "is_test", "is_training", "recipe_name", "recording_files", "split_of"]
+__all__ = [
+    "Take",
+    "gather",
+    "is_test",
+    "is_training",
+    "recipe_name",
+    "recording_files",
+    "split_of",
+    "take_entry",
+]
 
 _SUFFIXES = (".csv", ".txt", ".tsv", ".log")
 
 
 @dataclass(frozen=True, eq=False)
 class Take:
-    """A recording at its place in the folder, with the SHA-256 of its bytes."""
+    """A recording at its place, with the SHA-256 of its bytes and the session that a manifest names."""
 
     file: str
     split: str
     digest: str
     recording: Recording
+    session: str | None = None
 
     @cached_property
     def level(self) -> np.ndarray:
@@ -60,17 +72,42 @@ def gather(
     """Read every recording below a folder; what the reader refuses is returned with the reason."""
     takes: list[Take] = []
     refusals: list[Refusal] = []
-    for path in recording_files(folder):
-        file = path.relative_to(folder).as_posix()
+    recordings = recording_files(folder)
+    data = _listed(folder) if (folder / MANIFEST).is_file() else _unlisted(folder, recordings)
+    for entry in data.entries:
         try:
-            recording = read_recording(path, place=file)
+            takes.append(take_entry(data, entry))
         except UnmixError as error:
-            refusals.append(Refusal(file, str(error)))
-        else:
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
-            takes.append(Take(file, split_of(file), digest, recording))
+            refusals.append(Refusal(entry.path, str(error)))
         tick()
     return tuple(takes), tuple(refusals)
+
+
+def _listed(folder: Path) -> Dataset:
+    """The recordings that a manifest lists; where it names no split, the path tells it."""
+    data = load("folder", folder)
+    entries = (
+        replace(entry, split=split_of(entry.path)) if entry.split == "all" else entry
+        for entry in data.entries
+    )
+    return replace(data, entries=tuple(entries))
+
+
+def _unlisted(folder: Path, files: Sequence[Path]) -> Dataset:
+    """Every file that may be a recording."""
+    places = [path.relative_to(folder).as_posix() for path in files]
+    entries = tuple(Entry(place, split_of(place)) for place in places)
+    return Dataset("folder", folder, entries, (), lambda data, entry: _read(data.root, entry))
+
+
+def _read(root: Path, entry: Entry) -> Recording:
+    return read_recording(root / entry.path, place=entry.path)
+
+
+def take_entry(data: Dataset, entry: Entry) -> Take:
+    """The take of an entry of a data set."""
+    digest = hashlib.sha256((data.root / entry.path).read_bytes()).hexdigest()
+    return Take(entry.path, entry.split, digest, data.read(entry), entry.session)
 
 
 def split_of(file: str) -> str:
