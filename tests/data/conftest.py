@@ -18,9 +18,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture
 def store_evidence():
     """Store what a long count found under benchmarks/results, with commit, date, machine and command."""
+    from benchmarks import tables
     from benchmarks.provenance import store
 
-    return lambda name, results: store(name, "make soak", results)
+    yield lambda name, results: store(name, "make soak", results)
+    tables.main()
 
 
 @pytest.fixture(scope="session")

@@ -1,5 +1,6 @@
 """Damaged files never crash the reader: only its own errors, each in a moment."""
 
+import contextlib
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -19,6 +20,19 @@ from .sound import base, mixture, plotter, text, uci
 SLOWEST_S = 0.05
 
 
+def seconds_to_read(path: Path) -> float:
+    """Processor time of one reading; a slow one is measured again, since the collector may have run in it."""
+    shortest = np.inf
+    for _ in range(4):
+        start = time.process_time()
+        with contextlib.suppress(ReadError):
+            read_recording(path)
+        shortest = min(shortest, time.process_time() - start)
+        if shortest < SLOWEST_S / 2:
+            break
+    return shortest
+
+
 @dataclass
 class Tally:
     """What became of many damaged files."""
@@ -28,7 +42,6 @@ class Tally:
     slowest_s: float = 0.0
 
     def try_one(self, path: Path) -> None:
-        start = time.process_time()
         try:
             recording = read_recording(path)
             assert recording.readings.shape == (len(recording.time_s), len(recording.channels))
@@ -37,7 +50,7 @@ class Tally:
         except ReadError as error:
             assert error.code.severity == "refusal" and str(error).isprintable()
             self.refused[error.code.value] += 1
-        self.slowest_s = max(self.slowest_s, time.process_time() - start)
+        self.slowest_s = max(self.slowest_s, seconds_to_read(path))
 
 
 def tally_of(files: list[Path], count: int, folder: Path, seed: int) -> Tally:
@@ -77,6 +90,31 @@ def test_two_hundred_damaged_made_up_files_meet_only_our_own_errors(tmp_path: Pa
         (tmp_path / "sound" / name).write_bytes(raw)
     tally = tally_of(sorted((tmp_path / "sound").iterdir()), 200, tmp_path, seed=1)
     assert tally.read + sum(tally.refused.values()) == 200
+    assert tally.slowest_s < SLOWEST_S
+
+
+HOSTILE = {
+    "blanks": b" " * 40_000 + b"x",
+    "blanks and a colon": b"CO:1" + b" " * 40_000 + b"NO2:2\n",
+    "half words": b"NO2,CO\n1,2\n" + b"ab1" * 13_000 + b"\n",
+    "quotes": b"NO2,CO\n1,2\n" + b'"' * 40_000 + b"\n",
+    "brackets": b"(" * 20_000 + b"[ ," + b" " * 20_000 + b"\n1,2\n",
+    "separators": b"a" + b"," * 40_000 + b"\n1" + b"," * 40_000 + b"\n",
+    "one digit a line": b"a\n" + b"1\n" * 20_000,
+    "colons": b":" * 40_000 + b"\n",
+    "carriage returns": b"\r" * 40_000 + b"a",
+    "thousands": b"a,b\n1," + b"1'000" * 8_000 + b"\n",
+    "a long number": b"a,b\n1," + b"9" * 40_000 + b"\n",
+    "a long name": b"a" * 40_000 + b",b\n1,2\n",
+}
+
+
+@pytest.mark.parametrize("raw", HOSTILE.values(), ids=HOSTILE.keys())
+def test_hostile_lines_take_no_longer_than_sound_ones(raw: bytes, tmp_path: Path):
+    path = tmp_path / "hostile.csv"
+    path.write_bytes(raw)
+    tally = Tally()
+    tally.try_one(path)
     assert tally.slowest_s < SLOWEST_S
 
 

@@ -46,5 +46,9 @@ def test_a_line_with_a_channel_missing_is_refused_by_its_number(tmp_path: Path):
     assert (caught.value.code, caught.value.line) == (Code.RAGGED_ROW, 4)
 
 
+def test_a_single_line_is_a_recording_of_one_row(tmp_path: Path):
+    assert read(tmp_path, "NO2:27,CO:31\n").readings.tolist() == [[27.0, 31.0]]
+
+
 def test_one_channel_is_enough(tmp_path: Path):
     assert read(tmp_path, "CO:1\nCO:2\n").readings.shape == (2, 1)

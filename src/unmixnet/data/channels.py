@@ -30,6 +30,7 @@ BASE_CHANNELS = {
 MIXTURE_CHANNELS = {"NO2": "counts", "C2H5OH": "counts", "VOC": "counts", "CO": "counts"}
 """Channels of the SmellNet mixture device: raw 10-bit converter counts."""
 
+_LONGEST_NAME = 200
 _MISSPELT = {"c2h5ch": "C2H5OH", "c2h50h": "C2H5OH", "c2hsoh": "C2H5OH", "n02": "NO2", "c0": "CO"}
 _KNOWN = {name.lower(): name for name in BASE_CHANNELS}
 _BRACKETED = re.compile(r"(?P<name>[^\[(]+?)\s*[\[(]\s*(?P<unit>[^\])]*?)\s*[\])]")
@@ -70,7 +71,9 @@ def canonical_name(written: str) -> str:
 def name_columns(
     written: tuple[str, ...], *, file: str, line: int
 ) -> tuple[tuple[Column, ...], tuple[Finding, ...]]:
-    """Columns of a header; refuses two of the same name."""
+    """Columns of a header; refuses one without a name and two of the same name."""
+    if "" in written:
+        raise _unnamed(file, line, written.index(""))
     columns = tuple(_column(name) for name in written)
     findings = tuple(
         Finding(
@@ -83,28 +86,44 @@ def name_columns(
         for i, column in enumerate(columns)
         if column.name != _without_unit(column.written)
     )
-    names = [column.name for column in columns]
-    for i, name in enumerate(names):
-        if name in names[:i]:
-            raise ReadError(
-                Code.DUPLICATE_COLUMN,
-                file=file,
-                line=line,
-                column=i + 1,
-                seen=f"{written[i]!r}, read as {name}, which column {names.index(name) + 1} already is",
-                expected="a name for each column that no other has",
-                remedy="Rename one of the two columns, or delete it",
-            )
+    first: dict[str, int] = {}
+    for i, column in enumerate(columns):
+        if first.setdefault(column.name, i) != i:
+            raise _duplicate(file, line, i, column, first[column.name])
     return columns, findings
 
 
+def _unnamed(file: str, line: int, index: int) -> ReadError:
+    return ReadError(
+        Code.NO_HEADER,
+        file=file,
+        line=line,
+        column=index + 1,
+        seen="a column without a name",
+        expected="a name for every column",
+        remedy="Name the column; if it is a row number, write the file without it",
+    )
+
+
+def _duplicate(file: str, line: int, index: int, column: Column, earlier: int) -> ReadError:
+    return ReadError(
+        Code.DUPLICATE_COLUMN,
+        file=file,
+        line=line,
+        column=index + 1,
+        seen=f"{column.written[:40]!r}, read as {column.name[:40]}, which column {earlier + 1} already is",
+        expected="a name for each column that no other has",
+        remedy="Rename one of the two columns, or delete it",
+    )
+
+
 def _without_unit(written: str) -> str:
-    match = _BRACKETED.fullmatch(written.strip())
+    match = _BRACKETED.fullmatch(written.strip()[:_LONGEST_NAME])
     return match["name"] if match else written.strip()
 
 
 def _column(written: str) -> Column:
-    match = _BRACKETED.fullmatch(written.strip())
+    match = _BRACKETED.fullmatch(written.strip()[:_LONGEST_NAME])
     unit = match["unit"] if match else ""
     spelled = _UNIT_SPELLINGS.get(unit.lower(), unit)
     return Column(canonical_name(_without_unit(written)), spelled or UNKNOWN_UNIT, written)

@@ -19,7 +19,7 @@ __all__ = ["plotter_share", "read_plotter"]
 
 Pairs = list[tuple[str, str]]
 
-_SPLIT = re.compile(r"[,\t;]|\s+(?=[^\s:]+\s*:)")
+_MARKS = str.maketrans(",\t;", "   ")
 _VALUE = re.compile(r"[+-]?[.0-9][0-9.eE+-]*|[+-]?(?:nan|inf|ovf)", re.IGNORECASE)
 _LOOKED_AT = 200
 
@@ -46,9 +46,8 @@ def read_plotter(source: SourceText, place: str, sidecar: Sidecar) -> Recording:
 
 def _pairs(line: str) -> Pairs:
     """Name and value of each `name:value`; the value is empty where there is no colon."""
-    parts = [part for part in _SPLIT.split(line.strip()) if part.strip()]
-    split = [part.partition(":") for part in parts]
-    return [(name.strip(), value.strip()) for name, _, value in split]
+    words = " ".join(line.translate(_MARKS).split()).replace(" :", ":").replace(": ", ":").split()
+    return [(name, value) for name, _, value in (word.partition(":") for word in words)]
 
 
 def _is_reading(pairs: Pairs) -> bool:

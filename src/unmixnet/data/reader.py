@@ -64,11 +64,11 @@ def read_recording(path: str | Path, *, format: str | None = None, place: str | 
 
 def recognise(source: SourceText, header: Header | None) -> str:
     """Name of the format, from the header or from the look of the lines."""
-    if header is None or len(header.names) == 1:
-        if plotter_share(source) > 0:
-            return "plotter"
-        if header is None:
-            raise _no_header(source)
+    share = plotter_share(source)
+    if share > 0.5 or (share > 0 and (header is None or len(header.names) == 1)):
+        return "plotter"
+    if header is None:
+        raise _no_header(source)
     names = frozenset(canonical_name(name) for name in header.names)
     if names == _BASE:
         return "smellnet-base"

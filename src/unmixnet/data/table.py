@@ -17,6 +17,7 @@ __all__ = ["Header", "Table", "find_header", "parse_table"]
 _SEPARATORS = (";", "\t", ",")
 _SEARCHED_LINES = 200
 _PLAIN = re.compile(r"[0-9+\-.eE,;\t \n]*")
+_SPEECH = re.compile(r"[A-Za-z]{2}.*[A-Za-z: ]{3}")
 _NUMBER_START = re.compile(r"\s*[\"']?[+-]?[.,]?\d")
 
 
@@ -68,7 +69,6 @@ def parse_table(source: SourceText, header: Header, clock: int | None = None) ->
         source, header: the text and where its header is.
         clock: a column in which dates such as 2024-05-01T12:00:00 may stand; read as seconds.
     """
-    _refuse_unnamed(source, header)
     names = header.names
     numbered = [(i + 1, line) for i, line in enumerate(source.lines) if i > header.index and line.strip()]
     if not numbered:
@@ -107,20 +107,6 @@ def _as_header(index: int, line: str) -> Header | None:
         finding = Finding(Code.TRAILING_SEPARATOR, f"the header ends in {separator!r}", index + 1)
         return Header(index, separator, names[:-1], (finding,))
     return Header(index, separator, names)
-
-
-def _refuse_unnamed(source: SourceText, header: Header) -> None:
-    """Refuse a column without a name."""
-    if "" in header.names:
-        raise ReadError(
-            Code.NO_HEADER,
-            file=source.file,
-            line=header.line,
-            column=header.names.index("") + 1,
-            seen="a column without a name",
-            expected="a name for every column",
-            remedy="Name the column; if it is a row number, write the file without it",
-        )
 
 
 def _skipped(source: SourceText, header: Header, last: int, rows: int) -> tuple[Finding, ...]:
@@ -195,7 +181,7 @@ def _refuse_restart(
     names = {name.lower() for name in header.names if name}
     for row, text, line in zip(fields, rows, line_of_row, strict=True):
         again = sum(field.strip().strip("\"'").lower() in names for field in row)
-        speaks = not _NUMBER_START.match(text) and re.search(r"[A-Za-z]{2}.*[A-Za-z: ]{3}", text)
+        speaks = not _NUMBER_START.match(text) and _SPEECH.search(text[:200])
         if again * 2 > len(names) or (speaks and len(row) != len(header.names)):
             raise ReadError(
                 Code.RESTART,
