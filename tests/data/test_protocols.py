@@ -119,9 +119,8 @@ def test_a_folder_with_a_manifest_has_the_same_splits(tmp_path):
         walk = rng.integers(300, 700, (80, 2)).cumsum(0) % 997
         text = "".join(f"{100 * t},{a},{b}\n" for t, (a, b) in enumerate(walk))
         (tmp_path / f"r{i}.csv").write_text("timestamp_ms,NO2,CO\n" + text)
-        rows.append(
-            f"r{i}.csv,{['coffee', 'tea', 'coffee50_tea50'][i % 3]},day{i // 4},{'test' if i > 8 else 'train'}"
-        )
+        label, split = ["coffee", "tea", "coffee50_tea50"][i % 3], "test" if i > 8 else "train"
+        rows.append(f"r{i}.csv,{label},day{i // 4},{split}")
     (tmp_path / "manifest.csv").write_text("\n".join(rows) + "\n")
     assert load("folder", tmp_path).entries[0].label == parse_recipe("coffee")
     (fold,) = protocol("folder:manifest", tmp_path).folds
