@@ -78,14 +78,13 @@ def _peak_MB(task: str, path: Path) -> float:
 
 
 def measure(rows: int, folder: Path) -> dict:
-    """All numbers for a file of so many rows; times are the best of several rounds in turn."""
+    """All numbers for a file of so many rows; times are the best of several rounds, the tasks in turn."""
     path = folder / "uci.txt"
     generate(path, rows)
     peaks = {task: _peak_MB(task, path) for task in ("pandas", "ours", "cache_10Hz")}
-    rounds = {task: [_seconds(task, path) for _ in range(ROUNDS)] for task in ("cache_10Hz", "cache_1Hz")}
-    rounds |= {"pandas": [], "ours": []}
+    rounds: dict[str, list[float]] = {task: [] for task in TASKS}
     for _ in range(ROUNDS):
-        for task in ("pandas", "ours"):
+        for task in TASKS:
             rounds[task].append(_seconds(task, path))
     best = {task: min(seconds) for task, seconds in rounds.items()}
     return {

@@ -37,9 +37,10 @@ def _malformed(record: dict) -> list[str]:
     found = record["results"]
     refused = sum(found["refused"].values())
     return [
-        "| damaged copies of real files | read with findings | refused with a code | any other error | slowest, ms |",
+        "| damaged copies of real files | read | refused with a code | any other error | slowest, ms |",
         "|---|---|---|---|---|",
-        f"| {found['files']:,} | {found['read']:,} | {refused:,} | {found['other_errors']} | {found['slowest_ms']:.0f} |",
+        f"| {found['files']:,} | {found['read']:,} | {refused:,} | {found['other_errors']} "
+        f"| {found['slowest_ms']:.0f} |",
         "",
         _source(record, record["machine"]),
     ]

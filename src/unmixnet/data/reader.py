@@ -13,7 +13,8 @@ from unmixnet.data.sidecar import Sidecar, find_sidecar, read_sidecar
 from unmixnet.data.table import Header, find_header
 from unmixnet.data.text import SourceText, decode
 from unmixnet.data.uci import looks_like_uci
-from unmixnet.data.uci_recording import read_uci_parquet, read_uci_text
+from unmixnet.data.uci_parquet import read_uci_parquet
+from unmixnet.data.uci_recording import read_uci_text
 from unmixnet.errors import ConfigError
 
 __all__ = ["FORMATS", "RECORDING_SUFFIXES", "ReadError", "read_recording"]

@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
+from unmixnet.data.arrow_columns import columns_of
 from unmixnet.data.codes import Code
 from unmixnet.data.fields import FieldLog, read_field
 from unmixnet.data.refusal import ReadError
@@ -38,20 +39,7 @@ def parse_block(text: bytes, file: str, first_line: int, width: int) -> np.ndarr
         )
     except pa.ArrowInvalid:
         return _line_by_line(single, file, first_line, width)
-    columns = np.empty((width, table.num_rows))  # Column after column: channels are judged one by one.
-    for i in range(width):
-        _copy(table.column(i), columns[i])
-    return columns.T
-
-
-def _copy(column: pa.ChunkedArray, out: np.ndarray) -> None:
-    """Numbers of a column without nulls. (`to_numpy` would import pandas, which takes longer than a file.)"""
-    at = 0
-    for chunk in column.chunks:
-        out[at : at + len(chunk)] = np.frombuffer(chunk.buffers()[1], np.float64)[chunk.offset :][
-            : len(chunk)
-        ]
-        at += len(chunk)
+    return columns_of(table, names)
 
 
 def _single_spaced(text: bytes) -> bytes:

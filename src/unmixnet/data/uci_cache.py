@@ -15,13 +15,14 @@ import numpy as np
 from unmixnet.data.codes import Code
 from unmixnet.data.recording import Finding, Recording
 from unmixnet.data.uci import SENSORS, UciBlock, UciStream
-from unmixnet.data.uci_recording import read_uci_parquet
+from unmixnet.data.uci_parquet import read_uci_parquet
 
 __all__ = ["VIEWS_HZ", "Downsampler", "cache_folder", "open_view"]
 
 VIEWS_HZ = (10, 1)
-_VERSION = 1
+_VERSION = 2
 _ROUNDING = 1e-6
+_ROW_GROUP = 1 << 16
 
 
 def cache_folder() -> Path:
@@ -166,8 +167,11 @@ class _ViewWriter:
         target.parent.mkdir(parents=True, exist_ok=True)
         names = ["time_s", *(f"{gas}_ppm" for gas in gases), *SENSORS]
         self._schema = pa.schema([(name, pa.float64()) for name in names])
-        self._writer = parquet.ParquetWriter(self._partial, self._schema, compression="zstd")
+        self._writer = parquet.ParquetWriter(
+            self._partial, self._schema, compression="lz4", use_dictionary=False
+        )
         self._sampler = Downsampler(rate_Hz)
+        self._held: list[np.ndarray] = []
 
     def write(self, block: UciBlock) -> None:
         self._put(self._sampler.push(block))
@@ -176,6 +180,7 @@ class _ViewWriter:
         last = self._sampler.flush()
         if last is not None:
             self._put(last)
+        self._write_held()
         self._writer.add_key_value_metadata({"unmixnet": stored})
         self._writer.close()
         os.replace(self._partial, self._target)
@@ -186,8 +191,15 @@ class _ViewWriter:
         self._partial.unlink(missing_ok=True)
 
     def _put(self, rows: UciBlock) -> None:
+        """Hold rows until they fill a row group: many small groups would open slowly."""
+        self._held.append(np.column_stack([rows.time_s, rows.exposure_ppm, rows.readings]))
+        if sum(map(len, self._held)) >= _ROW_GROUP:
+            self._write_held()
+
+    def _write_held(self) -> None:
         import pyarrow as pa
 
-        if len(rows.time_s):
-            columns = np.column_stack([rows.time_s, rows.exposure_ppm, rows.readings])
-            self._writer.write_table(pa.table([*columns.T], schema=self._schema))
+        if self._held:
+            columns = np.concatenate(self._held).T
+            self._writer.write_table(pa.table([*columns], schema=self._schema))
+            self._held.clear()
