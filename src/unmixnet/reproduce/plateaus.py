@@ -80,18 +80,6 @@ def _score(
             interval = bootstrap_interval(metric, guesses[0][:, g], test.targets[:, g], test.recordings)
             sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
             mean = float(np.mean(values))
-            row = (
-                NAME,
-                gas,
-                "plateau",
-                peer,
-                name,
-                mean,
-                sd,
-                interval.lo,
-                interval.hi,
-                len(test),
-                len(values),
-            )
-            rows.append(Row(*row))
+            lo, hi = interval.lo, interval.hi
+            rows.append(Row(NAME, gas, level, peer, name, mean, sd, lo, hi, len(test), len(values)))
     return rows
