@@ -31,6 +31,7 @@ def with_values(values, share: float) -> np.ndarray:
         (with_values(512, 1.0), "counts", ChannelHealth.STUCK),
         (with_values(1023, 0.06), "counts", ChannelHealth.SATURATED),
         (with_values(1023, 0.04), "counts", ChannelHealth.OK),
+        (with_values(1023, 0.06), "ppb", ChannelHealth.OK),
         (with_values(4095, 0.06), "counts", ChannelHealth.SATURATED),
         (with_values(0, 0.06), "counts", ChannelHealth.SATURATED),
         (with_values(0, 0.06), "ppb", ChannelHealth.OK),

@@ -114,6 +114,7 @@ def _verdict(
 def _at_rail(present: np.ndarray, unit: str, full_scale: float | None) -> int:
     """How many readings sit on the upper end of the range, or on zero for converter counts."""
     highest = float(present.max())
-    top = full_scale if full_scale is not None else (highest if highest in RAILS else np.inf)
+    rail = highest if unit in ("counts", UNKNOWN_UNIT) and highest in RAILS else np.inf
+    top = full_scale if full_scale is not None else rail
     bottom = 0.0 if unit == "counts" else -np.inf
     return int(max((present >= top).sum(), (present <= bottom).sum()))

@@ -18,7 +18,7 @@ from unmixnet.data.codes import Code
 from unmixnet.data.fields import LARGEST
 from unmixnet.data.recording import Finding
 from unmixnet.data.refusal import ReadError
-from unmixnet.data.uci_block import parse_block
+from unmixnet.data.uci_block import parse_block, parse_lines
 
 __all__ = ["GAS_NAMES", "SENSORS", "UNIT", "UciBlock", "UciStream", "looks_like_uci"]
 
@@ -66,7 +66,7 @@ class UciStream:
     absent: int = 0
     non_positive: int = 0
     _line: int = 2
-    _parsed_line: int = 2
+    _rest: bytes = b""
     _time_s: float = -np.inf
     _cut: list[Finding] = field(default_factory=list)
 
@@ -105,37 +105,35 @@ class UciStream:
     def _blocks(self, text: BinaryIO) -> Iterator[UciBlock]:
         """Blocks in order; the next ones are parsed in other threads while the caller works on this one."""
         with ThreadPoolExecutor(_AHEAD) as pool:
-            parsing: deque[tuple[int, Future[np.ndarray]]] = deque()
+            parsing: deque[tuple[bytes, Future[np.ndarray | None]]] = deque()
             for chunk in self._chunks(text):
-                lines = chunk.count(b"\n")
-                parsing.append(
-                    (lines, pool.submit(parse_block, chunk, str(self.path), self._parsed_line, _WIDTH))
-                )
-                self._parsed_line += lines
+                parsing.append((chunk, pool.submit(parse_block, chunk, _WIDTH)))
                 if len(parsing) > _AHEAD:
                     yield self._block(*parsing.popleft())
             while parsing:
                 yield self._block(*parsing.popleft())
+            self._note_cut()
 
     def _chunks(self, text: BinaryIO) -> Iterator[bytes]:
         """Complete lines, about `block_bytes` at a time."""
-        rest = b""
         while chunk := text.read(self.block_bytes):
             self.bytes_read += len(chunk)
             whole, newline, tail = chunk.rpartition(b"\n")
             if newline:
-                yield rest + whole + newline
-                rest = tail
-            elif len(rest) > self.block_bytes:
-                raise self._refused(Code.NOT_TEXT, self._parsed_line, "a line without end", "rows of text")
+                yield self._rest + whole + newline
+                self._rest = tail
+            elif len(self._rest) > self.block_bytes:
+                line = f"a line of over {self.block_bytes:,} bytes"
+                raise self._refused(Code.NOT_TEXT, None, line, "rows of text")
             else:
-                rest += chunk
-        self._note_cut(rest)
+                self._rest += chunk
 
-    def _block(self, lines: int, parsed: "Future[np.ndarray]") -> UciBlock:
+    def _block(self, text: bytes, parsed: "Future[np.ndarray | None]") -> UciBlock:
         values = parsed.result()
         first_line = self._line
-        self._line += lines
+        self._line += text.count(b"\n") if values is None else len(values)
+        if values is None:
+            values = parse_lines(text, str(self.path), first_line, _WIDTH)
         self.rows += len(values)
         bad = ~(np.abs(values) <= LARGEST)  # Also true for NaN.
         if bad.any():
@@ -157,21 +155,23 @@ class UciStream:
             raise self._refused(Code.TIME_BACKWARDS, first_line + row, seen, "a time that grows", column=1)
         self._time_s = float(time_s[-1]) if len(time_s) else self._time_s
 
-    def _note_cut(self, rest: bytes) -> None:
+    def _note_cut(self) -> None:
+        """Say what follows the last complete line."""
+        rest = self._rest
         body = rest.rstrip(b"\0")
         if len(body) < len(rest):
             message = f"{len(rest) - len(body)} NUL bytes after the last row were set aside"
-            self._cut.append(Finding(Code.NUL_TAIL, message, self._parsed_line, count=len(rest) - len(body)))
+            self._cut.append(Finding(Code.NUL_TAIL, message, self._line, count=len(rest) - len(body)))
         if body.strip():
-            line, at = self._parsed_line, self.bytes_read - len(rest) + 1
+            line, at = self._line, self.bytes_read - len(rest) + 1
             message = (
                 f"the file ends inside line {line} (byte {at:,}): {body[:40].decode('latin-1')!r} was set "
-                f"aside, the {line - 2:,} rows before it are complete"
+                f"aside, the {self.rows:,} rows before it are complete"
             )
             self._cut.append(Finding(Code.CUT_LINE, message, line))
 
     def _refused(
-        self, code: Code, line: int, seen: str, expected: str, column: int | None = None
+        self, code: Code, line: int | None, seen: str, expected: str, column: int | None = None
     ) -> ReadError:
         return ReadError(
             code,
