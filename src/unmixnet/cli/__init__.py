@@ -5,6 +5,7 @@ import sys
 
 import typer
 
+from unmixnet.cli import audit, check, data, reproduce
 from unmixnet.errors import UnmixError
 
 __all__ = ["app", "main"]
@@ -16,6 +17,12 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+
+app.command("check")(check.check)
+app.command("audit")(audit.audit)
+app.add_typer(reproduce.app, name="reproduce")
+app.add_typer(data.app, name="data")
 
 
 def main() -> None:

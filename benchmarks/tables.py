@@ -1,0 +1,76 @@
+"""Tables in the documentation, made from benchmarks/results so that no number is typed.
+
+    python benchmarks/tables.py
+
+rewrites the parts of docs/*.md between `<!-- table NAME -->` and `<!-- end -->`.
+"""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["DOCS", "filled"]
+
+DOCS = Path(__file__).parents[1] / "docs"
+RESULTS = Path(__file__).parent / "results"
+_PLACE = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def _reader(record: dict) -> list[str]:
+    found, machine = record["results"], record["machine"]
+    seconds, peaks = found["seconds"], found["peak_MB"]
+    return [
+        f"| {found['rows']:,} rows, {found['bytes'] / 1e6:,.0f} MB of text | seconds | peak memory, MB |",
+        "|---|---|---|",
+        f'| `pandas.read_csv(sep=r"\\s+")` | {seconds["pandas"]:.2f} | {peaks["pandas"]:,.0f} |',
+        f"| `read_recording`, with health verdicts | {seconds['ours']:.2f} | {peaks['ours']:,.0f} |",
+        f"| making the cache (memory only) | | {peaks['cache_10Hz']:,.0f} |",
+        f"| reopening the 10 Hz view | {seconds['cache_10Hz']:.3f} | |",
+        f"| reopening the 1 Hz view | {seconds['cache_1Hz']:.3f} | |",
+        "",
+        _source(record, machine),
+    ]
+
+
+def _malformed(record: dict) -> list[str]:
+    found = record["results"]
+    refused = sum(found["refused"].values())
+    return [
+        "| damaged copies of real files | read | refused with a code | any other error | slowest, ms |",
+        "|---|---|---|---|---|",
+        f"| {found['files']:,} | {found['read']:,} | {refused:,} | {found['other_errors']} "
+        f"| {found['slowest_ms']:.0f} |",
+        "",
+        _source(record, record["machine"]),
+    ]
+
+
+def _source(record: dict, machine: dict) -> str:
+    where = f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}"
+    return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {where}."
+
+
+TABLES: dict[str, Callable[[dict], list[str]]] = {"reader": _reader, "malformed": _malformed}
+
+
+def filled(page: str) -> str:
+    """The page with every table made anew."""
+
+    def table(match: re.Match) -> str:
+        record = json.loads((RESULTS / f"{match[2]}.json").read_text())
+        return match[1] + "\n".join(TABLES[match[2]](record)) + "\n" + match[3]
+
+    return _PLACE.sub(table, page)
+
+
+def main() -> None:
+    for path in DOCS.glob("*.md"):
+        page = path.read_text(encoding="utf-8")
+        if (new := filled(page)) != page:
+            path.write_text(new, encoding="utf-8")
+            print(f"Wrote {path.name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""`unmixnet data`: which data sets there are, and fetching them."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unmixnet.cli.transfer import transfer_bar
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Data sets: list them, fetch them.", no_args_is_help=True)
+
+
+@app.command("fetch")
+def fetch_command(
+    name: Annotated[str, typer.Argument(help="smellnet-base, smellnet-mixture or uci-dynamic.")],
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", help="Data folder; UNMIXNET_DATA or the user's data folder if not given."),
+    ] = None,
+    mirror: Annotated[
+        str | None, typer.Option(help="A server with the same paths as the public home.")
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Fetch a data set from its public home; an interrupted fetch continues where it stopped."""
+    import json
+    from dataclasses import asdict
+
+    from unmixnet.data.fetch import fetch
+    from unmixnet.data.location import default_root
+
+    folder = to or default_root()
+    with transfer_bar(f"Fetching {name}") as advance:
+        report = fetch(name, folder, mirror=mirror, progress=advance)
+    if name == "uci-dynamic":
+        _cache(folder)
+    if json_output:
+        print(json.dumps({"schema": "unmixnet.fetch/1", **asdict(report)}))
+        return
+    there = f"{report.already_there:,} were there"
+    print(
+        f"{name}: {report.fetched:,} files fetched, {there}, {report.total_bytes:,} bytes in {report.folder}"
+    )
+    print(f"Use it with --data {folder}, or set UNMIXNET_DATA={folder}")
+
+
+def _cache(folder: Path) -> None:
+    """Make the 10 Hz and 1 Hz views of the UCI texts, so that the first use need not wait for them."""
+    from unmixnet.data.datasets import load
+    from unmixnet.data.uci_cache import open_view
+
+    dataset = load("uci-dynamic", folder)
+    for entry in dataset.of("full"):
+        text = dataset.root / entry.path
+        size = text.stat().st_size
+        with transfer_bar(f"Caching {entry.path}") as advance:
+            open_view(text, 10, progress=lambda count, advance=advance, size=size: advance(count, size))
+
+
+@app.command("list")
+def list_command(
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Data folder; UNMIXNET_DATA if not given.")
+    ] = None,
+    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Say which data sets are here, and how many recordings each split has."""
+    import json
+    from collections import Counter
+
+    from unmixnet.data.datasets import NAMES, load
+    from unmixnet.errors import UnmixError
+
+    found: dict[str, dict[str, int] | None] = {}
+    for name in NAMES:
+        if name == "folder":
+            continue
+        try:
+            found[name] = dict(Counter(entry.split for entry in load(name, data).entries))
+        except UnmixError:
+            found[name] = None
+    if json_output:
+        print(json.dumps({"schema": "unmixnet.data/1", "datasets": found}))
+        return
+    for name, splits in found.items():
+        counts = ", ".join(f"{split} {count:,}" for split, count in splits.items()) if splits else "not here"
+        print(f"{name:18} {counts}")

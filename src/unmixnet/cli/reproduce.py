@@ -1,0 +1,95 @@
+"""`unmixnet reproduce …`: every table, from the data to the numbers."""
+
+import dataclasses
+import json
+import sys
+from collections import defaultdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from unmixnet.reproduce.rows import Row
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Reproduce every table, with its null baselines and controls.", no_args_is_help=True)
+RESULT = Path("benchmarks/results/peers.json")
+
+
+@app.callback()
+def _group() -> None:
+    """Keep `peers` a subcommand even while it is the only one."""
+
+
+@app.command()
+def peers(
+    data: Annotated[Path | None, typer.Option(help="Data folder; else the variable UNMIXNET_DATA.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
+    only: Annotated[list[str] | None, typer.Option(help="Run only this table; may be repeated.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds for each model that has one.")] = 10,
+    out: Annotated[
+        Path | None, typer.Option(help=f"Where to store; by default {RESULT}, if it can be.")
+    ] = None,
+) -> None:
+    """Classical peers on every protocol; about half an hour for everything on two cores."""
+    from unmixnet.cli.progress import stages
+    from unmixnet.errors import ConfigError
+    from unmixnet.reproduce.peers import names, reproduce_peers, statements
+    from unmixnet.reproduce.provenance import provenance
+
+    for name in only or ():
+        if name not in names():
+            raise ConfigError(f"no table {name!r}", remedy=f"Choose among {', '.join(names())}")
+    with stages() as progress:
+        rows = reproduce_peers(data, seeds=seeds, only=tuple(only or ()), progress=progress)
+    command = "unmixnet reproduce peers" + "".join(f" --only '{name}'" for name in only or ())
+    result = provenance(command, seeds=seeds, models=statements())
+    result["rows"] = [dataclasses.asdict(row) for row in rows]
+    _store(result, out if out is not None else None if only else RESULT)
+    if as_json:
+        print(json.dumps(result, indent=1))
+    else:
+        _print_tables(rows)
+
+
+def _store(result: dict[str, object], target: Path | None) -> None:
+    """Write the file; without a place for it (not in a checkout, or only some tables) say so on stderr."""
+    if target is None or (target == RESULT and not RESULT.parent.parent.is_dir()):
+        print("Not stored; give --out FILE to store", file=sys.stderr)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text(json.dumps(result, indent=1) + "\n")
+    print(f"Wrote {target}", file=sys.stderr)
+
+
+def _print_tables(rows: "Sequence[Row]") -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[row.protocol, row.split, row.level].append(row)
+    for (protocol, split, level), members in groups.items():
+        metrics = list(dict.fromkeys(row.metric for row in members))
+        table = Table(title=f"{protocol}, {split}, per {level}", title_justify="left", header_style="bold")
+        table.add_column("model")
+        for metric in metrics:
+            table.add_column(escape(metric), justify="right")
+        for model in dict.fromkeys(row.model for row in members):
+            cells = {row.metric: row for row in members if row.model == model}
+            table.add_row(model, *(_cell(cells[name]) if name in cells else "" for name in metrics))
+        console.print(table)
+    console.print(
+        "mean ± sd over seeds [95 % interval by resampling recordings, or supports for new mixtures]"
+    )
+
+
+def _cell(row: "Row") -> str:
+    spread = f" ± {row.sd:.3f}" if row.seeds > 1 else ""
+    return f"{row.mean:.3f}{spread} [{row.lo:.3f}, {row.hi:.3f}]"

@@ -1,0 +1,1 @@
+"""Recordings of sensor arrays: reading them strictly, judging their health, finding them in data sets."""

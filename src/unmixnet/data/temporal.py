@@ -1,0 +1,56 @@
+"""Differences, filters and windows along time, all causal: they can run on a live stream."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from unmixnet.errors import ConfigError
+
+__all__ = ["cut_windows", "high_pass", "lag_differences", "low_pass"]
+
+
+def lag_differences(series: np.ndarray, lags: Sequence[int]) -> np.ndarray:
+    """y[t] − y[t−p] for each lag p, side by side: shape (T − max p, M · lags); the first rows are lost."""
+    if not lags or min(lags) < 1:
+        raise ConfigError(
+            f"lags must be positive numbers of rows, saw {list(lags)}", remedy="Use e.g. lags=(25,)"
+        )
+    longest = max(lags)
+    if longest >= len(series):
+        raise ConfigError(
+            f"a lag of {longest} rows needs a longer recording, this one has {len(series)}",
+            remedy="Use shorter lags, or leave this recording out",
+        )
+    blocks = [series[longest:] - series[longest - lag : len(series) - lag] for lag in lags]
+    return np.concatenate(blocks, axis=1)
+
+
+def low_pass(series: np.ndarray, rate_Hz: float, cutoff_Hz: float) -> np.ndarray:
+    """First-order low pass: z[t] = z[t−1] + a (y[t] − z[t−1]), a = 1 − exp(−2π f_c / rate), z[0] = y[0]."""
+    if not 0 < cutoff_Hz < rate_Hz / 2:
+        raise ConfigError(
+            f"a cutoff of {cutoff_Hz} Hz must lie between 0 and half the rate of {rate_Hz} Hz",
+            remedy="Lower the cutoff",
+        )
+    from scipy.signal import lfilter
+
+    a = 1 - np.exp(-2 * np.pi * cutoff_Hz / rate_Hz)
+    smooth, _ = lfilter([a], [1, a - 1], series, axis=0, zi=(1 - a) * series[:1])
+    return smooth
+
+
+def high_pass(series: np.ndarray, rate_Hz: float, cutoff_Hz: float) -> np.ndarray:
+    """What the low pass leaves out; starts at zero."""
+    return series - low_pass(series, rate_Hz, cutoff_Hz)
+
+
+def cut_windows(series: np.ndarray, length: int, stride: int) -> np.ndarray:
+    """Windows of `length` rows every `stride` rows, shape (n, length, M); an unfilled tail is dropped."""
+    if length < 1 or stride < 1:
+        raise ConfigError(
+            f"window {length} and stride {stride} must be positive", remedy="Use e.g. 100 and 50"
+        )
+    if len(series) < length:
+        return np.empty((0, length, series.shape[1]))
+    view = np.lib.stride_tricks.sliding_window_view(series, length, axis=0)
+    return np.ascontiguousarray(view[::stride].transpose(0, 2, 1))

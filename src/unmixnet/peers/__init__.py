@@ -1,0 +1,10 @@
+"""Classical peers: what any new model has to beat, behind one interface, each with its features stated.
+
+fitted = PEERS["extra-trees"].fit(train_samples, Task.RATIOS, seed=0)
+ratios = fitted.predict(test_samples.windows)
+"""
+
+from unmixnet.peers.models import PEERS, Fitted, Peer
+from unmixnet.peers.samples import Samples, Task, gather_samples, per_recording
+
+__all__ = ["PEERS", "Fitted", "Peer", "Samples", "Task", "gather_samples", "per_recording"]
