@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from unmixnet.cli import audit, check, data, reproduce
+from unmixnet.cli import audit, check, data, demo, reproduce, simulate, validate
 from unmixnet.errors import UnmixError
 
 __all__ = ["app", "main"]
@@ -18,7 +18,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-
+app.command("demo")(demo.demo)
+app.command("simulate")(simulate.simulate)
+app.command("validate")(validate.validate)
 app.command("check")(check.check)
 app.command("audit")(audit.audit)
 app.add_typer(reproduce.app, name="reproduce")
@@ -33,6 +35,3 @@ def main() -> None:
     except UnmixError as error:
         print(f"unmixnet: {error}", file=sys.stderr)
         sys.exit(2)
-
-
-from unmixnet.cli import demo, simulate, validate  # noqa: E402, F401  (they register their commands)

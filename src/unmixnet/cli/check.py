@@ -35,9 +35,7 @@ def check(
 
     paths = expand(files)
     if not paths:
-        raise DataError(
-            "no file that may be a recording", where=", ".join(map(str, files)), remedy="Name a file"
-        )
+        raise DataError("no file that may be a recording", where=", ".join(map(str, files)), remedy="Name a file")
     with stages() as stage:
         checked = list(check_files(paths, format=format, tick=stage("Checking", len(paths))))
     failed = any(one.refusal for one in checked) or (strict and any(one.warned for one in checked))
@@ -64,9 +62,7 @@ def _print(checked: "Sequence[Checked]") -> None:
     read = sum(one.refusal is None for one in checked)
     warned = sum(one.warned for one in checked)
     files = "1 file" if len(checked) == 1 else f"{len(checked):,} files"
-    console.print(
-        f"{files}: {read:,} read, {warned:,} of them with warnings, {len(checked) - read:,} refused."
-    )
+    console.print(f"{files}: {read:,} read, {warned:,} of them with warnings, {len(checked) - read:,} refused.")
 
 
 def _print_file(console, one: "Checked") -> None:
@@ -79,15 +75,11 @@ def _print_file(console, one: "Checked") -> None:
     recording = one.recording
     assert recording is not None
     console.print(f"[bold]{escape(one.file)}[/]")
-    console.print(
-        f"  {recording.device}, {len(recording):,} rows, {_duration(recording)}, {_label(recording)}"
-    )
+    console.print(f"  {recording.device}, {len(recording):,} rows, {_duration(recording)}, {_label(recording)}")
     table = Table(box=None, padding=(0, 2, 0, 2), show_edge=False)
     for heading in ("channel", "unit", "health", "lowest", "highest"):
         table.add_column(heading, justify="right" if heading in ("lowest", "highest") else "left")
-    for i, (name, unit, health) in enumerate(
-        zip(recording.channels, recording.units, recording.health, strict=True)
-    ):
+    for i, (name, unit, health) in enumerate(zip(recording.channels, recording.units, recording.health, strict=True)):
         colour = "green" if health == "ok" else "yellow"
         table.add_row(escape(name), escape(unit), f"[{colour}]{health}[/]", *_range(recording.readings[:, i]))
     console.print(table)
@@ -118,9 +110,7 @@ def _print_findings(console, checked: "Sequence[Checked]") -> None:
     for code, channels in sorted(groups.items(), key=lambda item: (item[0].severity, item[0]), reverse=True):
         files = {file for where in channels.values() for file in where}
         named = ", ".join(f"{name} {len(set(where)):,}" for name, where in channels.items() if name)
-        console.print(
-            f"{code.severity} [bold]{code}[/] in {len(files):,} files" + escape(f" ({named})" * bool(named))
-        )
+        console.print(f"{code.severity} [bold]{code}[/] in {len(files):,} files" + escape(f" ({named})" * bool(named)))
         console.print(f"    {code.meaning}; for example {escape(Path(min(files)).name)}")
 
 

@@ -19,9 +19,7 @@ def fetch_command(
         Path | None,
         typer.Option("--to", help="Data folder; UNMIXNET_DATA or the user's data folder if not given."),
     ] = None,
-    mirror: Annotated[
-        str | None, typer.Option(help="A server with the same paths as the public home.")
-    ] = None,
+    mirror: Annotated[str | None, typer.Option(help="A server with the same paths as the public home.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Fetch a data set from its public home; an interrupted fetch continues where it stopped."""
@@ -40,9 +38,7 @@ def fetch_command(
         print(json.dumps({"schema": "unmixnet.fetch/1", **asdict(report)}))
         return
     there = f"{report.already_there:,} were there"
-    print(
-        f"{name}: {report.fetched:,} files fetched, {there}, {report.total_bytes:,} bytes in {report.folder}"
-    )
+    print(f"{name}: {report.fetched:,} files fetched, {there}, {report.total_bytes:,} bytes in {report.folder}")
     print(f"Use it with --data {folder}, or set UNMIXNET_DATA={folder}")
 
 
@@ -61,9 +57,7 @@ def _cache(folder: Path) -> None:
 
 @app.command("list")
 def list_command(
-    data: Annotated[
-        Path | None, typer.Option("--data", help="Data folder; UNMIXNET_DATA if not given.")
-    ] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="Data folder; UNMIXNET_DATA if not given.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say which data sets are here, and how many recordings each split has."""

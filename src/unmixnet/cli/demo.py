@@ -5,13 +5,11 @@ from typing import Annotated
 
 import typer
 
-from unmixnet.cli import app
 from unmixnet.cli.output import busy, emit, say, table
 
 __all__ = ["demo"]
 
 
-@app.command()
 def demo(
     output: Annotated[Path, typer.Option(help="Where the figure goes.")] = Path("out/demo.png"),
     as_json: Annotated[bool, typer.Option("--json", help="Print the closure as one JSON object.")] = False,

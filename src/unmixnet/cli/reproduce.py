@@ -31,9 +31,7 @@ def peers(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables.")] = False,
     only: Annotated[list[str] | None, typer.Option(help="Run only this table; may be repeated.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds for each model that has one.")] = 10,
-    out: Annotated[
-        Path | None, typer.Option(help=f"Where to store; by default {RESULT}, if it can be.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help=f"Where to store; by default {RESULT}, if it can be.")] = None,
 ) -> None:
     """Classical peers on every protocol; about half an hour for everything on two cores."""
     from unmixnet.cli.progress import stages
@@ -85,9 +83,7 @@ def _print_tables(rows: "Sequence[Row]") -> None:
             cells = {row.metric: row for row in members if row.model == model}
             table.add_row(model, *(_cell(cells[name]) if name in cells else "" for name in metrics))
         console.print(table)
-    console.print(
-        "mean ± sd over seeds [95 % interval by resampling recordings, or supports for new mixtures]"
-    )
+    console.print("mean ± sd over seeds [95 % interval by resampling recordings, or supports for new mixtures]")
 
 
 def _cell(row: "Row") -> str:

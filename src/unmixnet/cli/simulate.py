@@ -5,13 +5,11 @@ from typing import Annotated
 
 import typer
 
-from unmixnet.cli import app
 from unmixnet.cli.output import busy, emit, say
 
 __all__ = ["simulate"]
 
 
-@app.command()
 def simulate(
     file: Annotated[Path, typer.Argument(help="Simulation file (TOML).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Parquet file for the trajectories.")],

@@ -5,14 +5,12 @@ from typing import Annotated
 
 import typer
 
-from unmixnet.cli import app
 from unmixnet.cli.output import busy, emit, say, table
 from unmixnet.provenance import provenance
 
 __all__ = ["validate"]
 
 
-@app.command()
 def validate(
     as_json: Annotated[bool, typer.Option("--json", help="Print all rows as one JSON object.")] = False,
     figure: Annotated[Path, typer.Option(help="Where the Duncan–Toor figure goes.")] = Path("out/duncan_toor.png"),
