@@ -1,6 +1,6 @@
 """The chamber: cells, edges, sensors and openings, checked when they are put together.
 
-NumPy in, NumPy out; `Chamber.geometry()` is what the laws in `unmixnet.physics` see.
+NumPy in, NumPy out; `Chamber.geometry()` and `.velocities()` are what the laws in `unmixnet.physics` see.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ import numpy as np
 from unmixnet.errors import ChamberError
 
 if TYPE_CHECKING:
+    from unmixnet.physics.advection import Velocities
     from unmixnet.physics.geometry import Geometry
 
 __all__ = ["KINDS", "Cell", "Chamber", "Edge", "Sensor"]
@@ -141,6 +142,18 @@ class Chamber:
             head=jnp.asarray(self.head),
             sensor_cell=jnp.asarray([self.index[sensor.cell] for sensor in self.sensors], jnp.int32),
             fixed=jnp.asarray([cell.kind == "fixed" for cell in self.cells]),
+        )
+
+    def velocities(self) -> "Velocities":
+        """The flows through the chamber as jax arrays, in the current default floating type."""
+        import jax.numpy as jnp
+
+        from unmixnet.physics.advection import Velocities
+
+        return Velocities(
+            velocity=jnp.asarray([edge.velocity_m_s for edge in self.edges], float),
+            outlet_flow=jnp.asarray([cell.outlet_m3_s for cell in self.cells], float),
+            inlet_flow=jnp.asarray([cell.inlet_m3_s for cell in self.cells], float),
         )
 
 

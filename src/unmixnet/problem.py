@@ -65,7 +65,7 @@ def _build(config: SimulationConfig) -> Problem:
         wall[_cell(chamber, name, "wall_per_s"), 1:] = rate
     process = Process(
         source=_source(config, chamber),
-        flow=_flow(chamber),
+        flow=chamber.velocities(),
         diffusion=MaxwellStefan(D, jnp.ones(len(chamber.edges))),
         wall=jnp.asarray(wall, float) if wall.any() else None,
         surface=_surface(config),
@@ -217,18 +217,6 @@ def _source(config: SimulationConfig, chamber: Chamber) -> Any:
         jnp.asarray(p_src / p_src.sum(), float),
         per("vaporisation_J_mol"),
         per("humidity_slope"),
-    )
-
-
-def _flow(chamber: Chamber) -> Any:
-    import jax.numpy as jnp
-
-    from unmixnet.physics.advection import Velocities
-
-    return Velocities(
-        jnp.asarray([edge.velocity_m_s for edge in chamber.edges], float),
-        jnp.asarray([cell.outlet_m3_s for cell in chamber.cells], float),
-        jnp.asarray([cell.inlet_m3_s for cell in chamber.cells], float),
     )
 
 

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Self
 
 __all__ = ["AuditReport", "Kind", "Leak", "Proximity", "Refusal", "Session", "SplitSummary", "Verdict"]
 
@@ -12,7 +11,7 @@ class Kind(StrEnum):
 
     meaning: str
 
-    def __new__(cls, value: str, meaning: str) -> Self:
+    def __new__(cls, value: str, meaning: str) -> "Kind":
         """Attach the meaning to the value."""
         member = str.__new__(cls, value)
         member._value_ = value

@@ -5,7 +5,6 @@ import numpy as np
 
 from unmixnet.chamber import Chamber
 from unmixnet.physics.adsorption import Surface
-from unmixnet.physics.advection import Velocities
 from unmixnet.physics.conditions import Conditions
 from unmixnet.physics.maxwell_stefan import Form, MaxwellStefan
 from unmixnet.physics.readout import PowerLaw, Readout
@@ -48,11 +47,7 @@ def made_up_process(
             array(np.zeros(K)),
             array(np.zeros(K)),
         ),
-        flow=Velocities(
-            array([edge.velocity_m_s for edge in chamber.edges]),
-            array([cell.outlet_m3_s for cell in chamber.cells]),
-            array([cell.inlet_m3_s for cell in chamber.cells]),
-        ),
+        flow=chamber.velocities(),
         diffusion=MaxwellStefan(array(D), array(np.ones(len(chamber.edges))), form=form),
         wall=array(np.pad(np.full((V, K), wall_per_s), ((0, 0), (1, 0)))),
         surface=Surface(

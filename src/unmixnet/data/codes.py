@@ -1,7 +1,7 @@
 """Every verdict and refusal of the reader, each with one line that says what it means."""
 
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Literal
 
 __all__ = ["ChannelHealth", "Code", "Severity", "markdown"]
 
@@ -13,7 +13,7 @@ class ChannelHealth(StrEnum):
 
     meaning: str
 
-    def __new__(cls, value: str, meaning: str) -> Self:
+    def __new__(cls, value: str, meaning: str) -> "ChannelHealth":
         """Attach the meaning to the code."""
         member = str.__new__(cls, value)
         member._value_ = value
@@ -39,7 +39,7 @@ class Code(StrEnum):
     severity: Severity
     meaning: str
 
-    def __new__(cls, value: str, severity: Severity, meaning: str) -> Self:
+    def __new__(cls, value: str, severity: Severity, meaning: str) -> "Code":
         """Attach severity and meaning to the code."""
         member = str.__new__(cls, value)
         member._value_ = value

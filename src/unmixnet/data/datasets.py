@@ -130,12 +130,8 @@ def _folder(root: str | Path | None) -> Dataset:
 
 def _simulated(root: str | Path | None) -> Dataset:
     """Recordings made by the solver; needs no files."""
-    try:
-        from unmixnet.data.simulated import simulated_dataset  # pyright: ignore[reportMissingImports]
-    except ImportError:
-        raise DataError(
-            "the simulated data set needs the solver, which this installation lacks", remedy="Update unmixnet"
-        ) from None
+    from unmixnet.data.simulated import simulated_dataset
+
     return simulated_dataset()
 
 
