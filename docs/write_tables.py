@@ -62,7 +62,36 @@ def oracles() -> str:
     return markdown(["oracle", "checks", "tightest of them", "value", "expected"], table) + source_line(data)
 
 
-TABLES: dict[str, Callable[[], str]] = {"validation": validation, "oracles": oracles}
+def simulation_keys() -> str:
+    """The key reference of simulation files, from the models that check them."""
+    from unmixnet import config
+
+    sections = {
+        "[chamber]": config.ChamberSection,
+        "[[chamber.cells]]": config.CellSection,
+        "[[chamber.edges]]": config.EdgeSection,
+        "[conditions]": config.ConditionsSection,
+        "[species]": config.SpeciesSection,
+        "[source]": config.SourceSection,
+        "[inlet], [fixed.CELL]": config.CompositionSection,
+        "[transduction]": config.TransductionSection,
+        "[[sensors]]": config.SensorSection,
+        "[run]": config.RunSection,
+    }
+    rows = []
+    for title, section in sections.items():
+        for key, field in section.model_fields.items():
+            default = "required" if field.is_required() else json.dumps(field.default)
+            rows.append([f"`{title}`" if key == next(iter(section.model_fields)) else "", f"`{key}`", default])
+            rows[-1].append((field.description or "").replace("\n", " "))
+    return markdown(["section", "key", "default", "meaning"], rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "validation": validation,
+    "oracles": oracles,
+    "simulation-keys": simulation_keys,
+}
 
 
 def written(text: str) -> str:

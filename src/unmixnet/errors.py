@@ -18,7 +18,8 @@ class UnmixError(Exception):
 
     def __str__(self) -> str:
         place = f"{self.where}: " if self.where else ""
-        return f"{place}{self.problem}." + (f" {self.remedy}." if self.remedy else "")
+        sentences = (f"{place}{self.problem}", self.remedy)
+        return " ".join(text if text.endswith(("?", ".", "!")) else f"{text}." for text in sentences if text)
 
 
 class ChamberError(UnmixError):
