@@ -8,9 +8,9 @@ from unmixnet.physics.advection import advect, transfer
 from unmixnet.physics.diffusion import diffuse, wall_loss
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.readout import read
-from unmixnet.physics.rollout import Policy
 from unmixnet.physics.source import inject
 from unmixnet.physics.state import Process, State
+from unmixnet.physics.step import Policy
 
 __all__ = ["failing_operator"]
 

@@ -187,8 +187,8 @@ def _weighted_cg(x, m, R, s, scale):
 def _direct_if_needed(solution, residual, rhs, matrix, b):
     """Accept the iterate if its residual is at rounding level; otherwise one dense solve, and say so.
 
-    A while-loop of at most one turn is a branch that stays lazy under `vmap`, where `cond` would compute both sides. Its
-    matrix depends on the loop's own state: XLA would otherwise hoist the factorisation out and pay it at every step.
+    A while-loop of at most one turn is a branch that stays lazy under `vmap`, where `cond` would compute both sides.
+    Its matrix depends on the loop's own state: XLA would otherwise hoist the factorisation out and pay it every step.
     """
     tolerance = 1e-10 if b.dtype == jnp.float64 else 1e-4
     # all(≤), not max ≤: XLA's reduction may lose a NaN that the iteration produced
