@@ -128,5 +128,7 @@ def adsorb(
     occupied = wanted[:, 1:] - refused
     theta_next = wanted.at[:, 1:].set(occupied).at[:, 0].add(jnp.sum(refused, axis=1))
     sink = jnp.pad(geometry.on_cells(taken), ((0, 0), (1, 0)))
-    # share·demand may exceed the supply by a rounding; a cell emptied by its sensors ends at exactly zero
-    return jnp.maximum(N - sink, 0), theta_next, sink
+    # share·demand may exceed the supply by a rounding; a cell emptied by its sensors ends at exactly zero. Not by
+    # `maximum`, whose derivative is one half where both sides are zero, as they are in clean air.
+    left = N - sink
+    return jnp.where(left < 0, 0, left), theta_next, sink

@@ -67,7 +67,7 @@ def steady_state(
     N = scale * u.reshape(air.N.shape)
     left = jnp.max(jnp.abs(residual(u)))
     exists = jnp.isfinite(left) & (left <= 1e-3 * size + rounding) & jnp.all(N >= -1e-6 * scale)
-    N = jnp.where(exists, jnp.maximum(N, 0), air.N)
+    N = jnp.where(exists, jnp.where(N < 0, 0, N), air.N)
     concentration = N[geometry.sensor_cell, 1:] / geometry.volume[geometry.sensor_cell, None]
     theta = jax.vmap(stationary_coverage)(process.surface.k_ads * concentration, process.surface.k_des)
     y = target(theta, process.readout, process.conditions)
