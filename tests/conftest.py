@@ -1,0 +1,79 @@
+"""Test session: double precision, checked types, reproducible draws, and the record of the long counts."""
+
+import json
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from pathlib import Path
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax
+import jaxtyping
+import pytest
+from hypothesis import HealthCheck, settings
+
+jax.config.update("jax_enable_x64", True)
+# Shapes and types of every annotated function are checked in tests, and only there.
+jaxtyping.install_import_hook("unmixnet", "beartype.beartype")
+
+_QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile("fast", max_examples=25, deadline=None, derandomize=True, suppress_health_check=_QUIET)
+settings.register_profile("soak", max_examples=2000, deadline=None, suppress_health_check=_QUIET)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Folder with the measured recordings; tests that need it are skipped without it."""
+    folder = os.environ.get("UNMIXNET_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("set UNMIXNET_DATA to the folder with the recordings")
+    return Path(folder)
+
+
+# ---------------------------------------------------------------- the record of the long counts
+
+
+@pytest.fixture
+def measured(record_property):
+    """Note a measured number beside the outcome of a test: `measured(what, value)`."""
+    return lambda what, value: record_property("measured", {"what": what, "value": value})
+
+
+_SOAK: list[dict] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keep what the long counts measured."""
+    if report.when == "call" and "soak" in report.keywords:
+        numbers = [value for key, value in report.user_properties if key == "measured"]
+        _SOAK.append(
+            {
+                "name": report.nodeid.split("::")[-1],
+                "outcome": report.outcome,
+                "seconds": round(report.duration, 2),
+                "measured": numbers,
+            }
+        )
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write benchmarks/results/soak.json after a session of long counts."""
+    if _SOAK and not hasattr(session.config, "workerinput"):
+        target = session.config.rootpath / "benchmarks" / "results" / "soak.json"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(_provenance(session.config.rootpath) | {"tests": _SOAK}, indent=1) + "\n")
+
+
+def _provenance(root: Path) -> dict:
+    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True).stdout.strip()
+    return {
+        "commit": commit,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": f"{platform.machine()} {platform.system()}, {os.cpu_count()} cores",
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+        "command": "make soak",
+    }
