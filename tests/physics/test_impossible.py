@@ -1,0 +1,172 @@
+"""A hundred impossible problems: each ends with a status, at once, and never with NaN, in values or derivatives."""
+
+import time
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from cases import DT, GEOMETRY, has_nan, problem
+from unmixnet.physics.rollout import SAVEABLE, rollout
+from unmixnet.physics.state import Status
+
+NAN, INF = np.nan, np.inf
+HUGE, TINY = 1e200, 1e-200
+PROCESS, START = problem(0, odorant_fraction=1e-2)
+OPERATORS = {
+    Status.BAD_DIFFUSION: {
+        "diffusion.D": [0.0, -1e-5, NAN, INF, -INF, HUGE, TINY],
+        "diffusion.scale": [0.0, -1.0, NAN, INF, TINY],
+        "wall": [-1.0, NAN, INF, HUGE],
+    },
+    Status.BAD_ADSORPTION: {
+        "surface.k_ads": [-1.0, NAN, INF, HUGE],
+        "surface.k_des": [-1.0, NAN, INF, HUGE],
+        "surface.sites": [-1.0, NAN, INF],
+    },
+    Status.BAD_READOUT: {
+        "readout.tau_rise": [0.0, -1.0, NAN, INF, TINY],
+        "readout.tau_recovery": [0.0, -1.0, NAN, INF],
+        "readout.beta": [-1.0, NAN, INF],
+        "readout.gain": [-1.0, NAN, INF],
+        "readout.baseline": [NAN, INF, HUGE],
+        "readout.g.k": [-1.0, NAN],
+    },
+    Status.BAD_SOURCE: {
+        "source.amount": [-1.0, NAN, INF, HUGE],
+        "source.p_src": [-1.0, NAN, INF, 2.0],
+        "source.profile.tau_rise": [0.0, -1.0, NAN, INF],
+        "source.profile.tau_decay": [0.0, -1.0, NAN],
+        "source.profile.t_max": [0.0, -1.0, NAN],
+        "source.vaporisation": [NAN, INF],
+    },
+    Status.BAD_ADVECTION: {
+        "flow.velocity": [NAN, INF, -INF, HUGE],
+        "flow.outlet_flow": [-1.0, NAN, INF],
+        "flow.inlet_flow": [-1.0, NAN, INF],
+    },
+    Status.BAD_OPENING: {"inlet.values": [-1.0, NAN, INF]},
+    Status.BAD_CONDITIONS: {
+        "conditions.temperature": [0.0, -300.0, NAN, INF],
+        "conditions.pressure": [0.0, -1.0, NAN],
+        "conditions.humidity": [-1.0, NAN],
+    },
+    Status.BAD_STATE: {"N": [-1.0, NAN, INF], "theta": [-1.0, NAN, INF, 0.7], "y": [NAN, INF]},
+}
+CASES = [
+    (f"{path}={value}", path, value, status)
+    for status, paths in OPERATORS.items()
+    for path in paths
+    for value in paths[path]
+]
+
+
+def leaf_at(tree, path: str):
+    for name in path.split("."):
+        tree = getattr(tree, name)
+    return tree
+
+
+def spoil(tree, path: str, value: float, everywhere: bool):
+    """The tree with one entry, or all entries, of the leaf at `path` replaced."""
+
+    old = leaf_at(tree, path)
+    new = (
+        jnp.full_like(old, value)
+        if everywhere
+        else old.ravel().at[-2 if old.size > 1 else 0].set(value).reshape(old.shape)
+    )
+    return eqx.tree_at(lambda tree: leaf_at(tree, path), tree, new)
+
+
+@jax.jit
+def forward(process, start, dt):
+    return rollout(process, GEOMETRY, start, dt, 8, save=SAVEABLE)
+
+
+@jax.jit
+def slope(process, start, dt):
+    def signal(D):
+        changed = eqx.tree_at(lambda p: p.diffusion.D, process, D)
+        return jnp.sum(rollout(changed, GEOMETRY, start, dt, 8, save=("y",)).saved.y)
+
+    return jax.grad(signal)(process.diffusion.D)
+
+
+def outcome(process, start, dt=DT) -> Status:
+    began = time.perf_counter()
+    run, by_D = jax.block_until_ready((forward(process, start, dt), slope(process, start, dt)))
+    assert time.perf_counter() - began < 5
+    assert not has_nan(run)
+    assert not has_nan(by_D)
+    return Status(int(run.status))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def compiled():
+    assert outcome_of_a_good_problem() == Status.OK
+
+
+def outcome_of_a_good_problem() -> Status:
+    run, by_D = forward(PROCESS, START, DT), slope(PROCESS, START, DT)
+    assert not has_nan((run, by_D)) and np.any(by_D != 0)
+    return Status(int(run.status))
+
+
+@pytest.mark.parametrize("everywhere", [False, True], ids=["one", "all"])
+@pytest.mark.parametrize(("path", "value", "status"), [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_an_impossible_coefficient_is_named_and_returns_no_nan(path, value, status, everywhere):
+    process, start = PROCESS, START
+    if path in ("N", "theta", "y"):
+        start = spoil(start, path, value, everywhere)
+    else:
+        process = spoil(process, path, value, everywhere)
+    assert outcome(process, start) == status
+
+
+def test_there_are_a_hundred_of_them():
+    assert 2 * len(CASES) >= 100
+
+
+@pytest.mark.parametrize("dt", [0.0, -0.0, -0.1, NAN, INF, -INF, HUGE, TINY])
+def test_a_step_that_is_no_step_is_refused(dt):
+    assert outcome(PROCESS, START, jnp.asarray(dt)) == Status.BAD_STEP
+
+
+@pytest.mark.parametrize("dt", [10.0, 1e2, 1e3, 1e4, 1e6, 1e9, 1e12, 1e30, 1e100])
+def test_a_step_far_too_long_is_limited(dt):
+    assert outcome(PROCESS, START, jnp.asarray(dt)) == Status.LIMITED
+
+
+@pytest.mark.parametrize("cell", range(8))
+def test_an_empty_cell_is_reported(cell):
+    empty = eqx.tree_at(lambda s: s.N, START, START.N.at[cell].set(0))
+    assert outcome(PROCESS, empty) == Status.EMPTY_CELL
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.1, 2.0, 1e6])
+def test_an_asymmetric_diffusivity_is_refused(factor):
+    skewed = PROCESS.diffusion.D.at[1, 2].multiply(factor)
+    assert outcome(eqx.tree_at(lambda p: p.diffusion.D, PROCESS, skewed), START) == Status.BAD_DIFFUSION
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e6, 1e50])
+def test_absurd_but_possible_coefficients_give_finite_numbers(factor):
+    for path in ("diffusion.D", "wall", "surface.k_ads", "surface.k_des", "source.amount", "flow.velocity"):
+        extreme = factor * leaf_at(PROCESS, path)
+        process = eqx.tree_at(lambda p, path=path: leaf_at(p, path), PROCESS, extreme)
+        assert outcome(process, START) != Status.DIVERGED
+
+
+def test_an_impossible_problem_returns_the_state_that_it_was_given():
+    spoiled = spoil(PROCESS, "diffusion.D", 0.0, True)
+    run = forward(spoiled, START, DT)
+    assert run.failed_at == 0
+    for found, given in zip(jax.tree.leaves(run.final), jax.tree.leaves(START), strict=True):
+        assert np.array_equal(found, given)
+
+
+def test_every_status_says_what_to_change():
+    assert all(len(status.text) > 5 for status in Status)
