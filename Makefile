@@ -18,7 +18,7 @@ check: $(STAMP)
 	$(BIN)/pyright
 
 soak: $(STAMP)
-	$(BIN)/python -m pytest -m soak -o addopts="-ra --strict-markers"
+	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -m soak
 
 $(STAMP): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
