@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from unmixnet.cli import audit, check, data, reproduce
+from unmixnet.cli import audit, check, data, fingerprints, reproduce
 from unmixnet.errors import UnmixError
 
 __all__ = ["app", "main"]
@@ -21,6 +21,7 @@ app = typer.Typer(
 
 app.command("check")(check.check)
 app.command("audit")(audit.audit)
+app.command("fingerprints")(fingerprints.fingerprints)
 app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(data.app, name="data")
 
