@@ -1,6 +1,6 @@
 """Tables in the documentation, made from benchmarks/results so that no number is typed.
 
-    python benchmarks/tables.py
+    python -m benchmarks.tables
 
 rewrites the parts of docs/*.md between `<!-- table NAME -->` and `<!-- end -->`.
 """
@@ -9,6 +9,8 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+
+from benchmarks.parts import audit_part, peers_part
 
 __all__ = ["DOCS", "filled"]
 
@@ -52,14 +54,18 @@ def _source(record: dict, machine: dict) -> str:
 
 
 TABLES: dict[str, Callable[[dict], list[str]]] = {"reader": _reader, "malformed": _malformed}
+PARTS: dict[str, Callable[[dict, str], list[str]]] = {"peers": peers_part, "audit": audit_part}
+"""Tables that show one part of a result file: `<!-- table peers:smellnet-base:official -->`."""
 
 
 def filled(page: str) -> str:
     """The page with every table made anew."""
 
     def table(match: re.Match) -> str:
-        record = json.loads((RESULTS / f"{match[2]}.json").read_text())
-        return match[1] + "\n".join(TABLES[match[2]](record)) + "\n" + match[3]
+        name, _, part = match[2].partition(":")
+        record = json.loads((RESULTS / f"{name}.json").read_text())
+        lines = PARTS[name](record, part) if part else TABLES[name](record)
+        return match[1] + "\n".join(lines) + "\n" + match[3]
 
     return _PLACE.sub(table, page)
 
