@@ -111,7 +111,12 @@ def main() -> None:
 
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
     with tempfile.TemporaryDirectory() as folder:
-        path = store("reader", f"python benchmarks/reader.py {rows}", measure(rows, Path(folder)))
+        path = store(
+            "reader",
+            f"python benchmarks/reader.py {rows}",
+            measure(rows, Path(folder)),
+            sources="src/unmixnet/data",
+        )
     print(path)
 
 
