@@ -38,10 +38,10 @@ def _models(record: dict) -> list[str]:
 
 
 def audit_part(record: dict, part: str) -> list[str]:
-    """The splits or the leaks of a data set: `splits/smellnet-mixture`, `leaks/smellnet-base`."""
+    """One aspect of a data set: `splits/smellnet-mixture`, `leaks/smellnet-base`, `coherence/…`."""
     what, _, name = part.partition("/")
     found = record["datasets"][name]
-    lines = _splits(found) if what == "splits" else _leaks(found)
+    lines = {"splits": _splits, "leaks": _leaks, "coherence": _coherence}[what](found)
     return [*lines, "", _source(record)]
 
 
@@ -83,6 +83,17 @@ def _leaks(found: dict) -> list[str]:
             f"| {leak['test']} ({leak['n']}) | {leak['source']} | {leak['metric']} | {score} | {null} |"
         )
     return lines
+
+
+def _coherence(found: dict) -> list[str]:
+    c = found["coherence"]
+    worst = ", ".join(f"{first}–{second} ({mu:.2f})" for first, second, mu in c["confusable"][:6])
+    return [
+        "| components | coherence, raw | whitened | Theorem 1 guarantees | pairs above 0.9 | the worst |",
+        "|---|---|---|---|---|---|",
+        f"| {c['components']} | {c['mu_raw']:.4f} | {c['mu_whitened']:.4f} | {c['guaranteed']} component(s) "
+        f"| {len(c['confusable'])} | {worst} |",
+    ]
 
 
 def _source(record: dict) -> str:

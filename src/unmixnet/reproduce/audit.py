@@ -7,21 +7,39 @@ from pathlib import Path
 
 from unmixnet.audit import AuditReport, Kind, audit_folder
 from unmixnet.audit.statements import headline
+from unmixnet.data.coherence import coherence
 from unmixnet.data.datasets import load
+from unmixnet.data.fingerprints import Fingerprints
+from unmixnet.reproduce.fingerprints import pure_fingerprints
 
 __all__ = ["reproduce_audit", "summary"]
 
 FOLDERS = {"smellnet-mixture": "mixture_data", "smellnet-base": "base_data"}
+BASELINES = {"smellnet-mixture": "none", "smellnet-base": "recording"}
+"""Mixtures start exposed; base recordings start in air."""
 Progress = Callable[[str, int], Callable[[], None]]
 
 
 def reproduce_audit(
     root: str | Path | None, *, progress: Progress = lambda name, steps: lambda: None
 ) -> dict[str, dict[str, object]]:
-    """Audit both parts of SmellNet."""
+    """Audit both parts of SmellNet, and ask which components each array can tell apart."""
+    found = {}
+    for name, folder in FOLDERS.items():
+        report = audit_folder(load(name, root).root / folder, progress=progress)
+        prints = pure_fingerprints(name, root, baseline=BASELINES[name])
+        found[name] = {**summary(report), "coherence": _coherence(prints)}
+    return found
+
+
+def _coherence(prints: Fingerprints) -> dict[str, object]:
+    result = coherence(prints)
     return {
-        name: summary(audit_folder(load(name, root).root / folder, progress=progress))
-        for name, folder in FOLDERS.items()
+        "components": len(prints.components),
+        "mu_raw": result.mu_raw,
+        "mu_whitened": result.mu_whitened,
+        "guaranteed": result.guaranteed,
+        "confusable": result.confusable(),
     }
 
 
