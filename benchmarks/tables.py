@@ -38,8 +38,8 @@ def _reader(record: dict) -> list[str]:
         "|---|---|---|---|",
         *rows,
         "",
-        "The best of several rounds in turn, on a machine that had other work; the peak at the 10 Hz view is that of",
-        "making both views from the text. " + _source(record, machine),
+        "The best of several rounds in turn; the peak at the 10 Hz view is that of making both views.",
+        _source(record, machine),
     ]
 
 
