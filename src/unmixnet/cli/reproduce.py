@@ -2,17 +2,11 @@
 
 import dataclasses
 import json
-import sys
 from collections import defaultdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from unmixnet.reproduce.rows import Row
 
 __all__ = ["app"]
 
@@ -47,9 +41,10 @@ def peers(
     as_json: AsJson = False,
     only: Annotated[list[str] | None, typer.Option(help="Run only this table; may be repeated.")] = None,
     seeds: Annotated[int, typer.Option(min=1, help="Seeds for each model that has one.")] = 10,
+    resume: Annotated[bool, typer.Option(help="Keep the tables that the file already has.")] = False,
     out: Out = None,
 ) -> None:
-    """Classical peers on every protocol; about half an hour for everything on two cores."""
+    """Classical peers and controls on every protocol; about ten minutes. The file grows table by table."""
     from unmixnet.cli.progress import stages
     from unmixnet.errors import ConfigError
     from unmixnet.reproduce.peers import names, reproduce_peers, statements
@@ -58,12 +53,17 @@ def peers(
     for name in only or ():
         if name not in names():
             raise ConfigError(f"no table {name!r}", remedy=f"Choose among {', '.join(names())}")
-    with stages() as progress:
-        rows = reproduce_peers(data, seeds=seeds, only=tuple(only or ()), progress=progress)
+    target = out or (None if only else RESULTS / "peers.json")
+    kept = json.loads(target.read_text()) if resume and target and target.is_file() else {}
+    done, rows = list(kept.get("tables", ())), list(kept.get("rows", ()))
+    todo = tuple(name for name in only or names() if name not in done)
     command = "unmixnet reproduce peers" + "".join(f" --only '{name}'" for name in only or ())
-    result = provenance(command, seeds=seeds, models=statements())
-    result["rows"] = [dataclasses.asdict(row) for row in rows]
-    _store(result, out or (None if only else RESULTS / "peers.json"))
+    result = provenance(command, seeds=seeds, models=statements(), tables=done, rows=rows)
+    with stages() as progress:
+        for name, new in reproduce_peers(data, seeds=seeds, only=todo, progress=progress) if todo else ():
+            done.append(name)
+            rows += [dataclasses.asdict(row) for row in new]
+            _store(result, target)
     if as_json:
         print(json.dumps(result, indent=1))
     else:
@@ -71,32 +71,30 @@ def peers(
 
 
 def _store(result: dict[str, object], target: Path | None) -> None:
-    """Write the file; without a place for it (not in a checkout, or only some tables) say so on stderr."""
+    """Write the file, if there is a place for it: not outside a checkout, nor for some tables only."""
     if target is None or (target.parent == RESULTS and not RESULTS.parent.is_dir()):
-        print("Not stored; give --out FILE to store", file=sys.stderr)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(result, indent=1) + "\n")
-    print(f"Wrote {target}", file=sys.stderr)
 
 
-def _print_tables(rows: "Sequence[Row]") -> None:
+def _print_tables(rows: list[dict]) -> None:
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     console = Console()
-    groups: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    groups: dict[tuple[str, str, str], list[dict]] = defaultdict(list)
     for row in rows:
-        groups[row.protocol, row.split, row.level].append(row)
+        groups[row["protocol"], row["split"], row["level"]].append(row)
     for (protocol, split, level), members in groups.items():
-        metrics = list(dict.fromkeys(row.metric for row in members))
+        metrics = list(dict.fromkeys(row["metric"] for row in members))
         table = Table(title=f"{protocol}, {split}, per {level}", title_justify="left", header_style="bold")
         table.add_column("model")
         for metric in metrics:
             table.add_column(escape(metric), justify="right")
-        for model in dict.fromkeys(row.model for row in members):
-            cells = {row.metric: row for row in members if row.model == model}
+        for model in dict.fromkeys(row["model"] for row in members):
+            cells = {row["metric"]: row for row in members if row["model"] == model}
             table.add_row(model, *(_cell(cells[name]) if name in cells else "" for name in metrics))
         console.print(table)
     console.print(
@@ -104,6 +102,6 @@ def _print_tables(rows: "Sequence[Row]") -> None:
     )
 
 
-def _cell(row: "Row") -> str:
-    spread = f" ± {row.sd:.3f}" if row.seeds > 1 else ""
-    return f"{row.mean:.3f}{spread} [{row.lo:.3f}, {row.hi:.3f}]"
+def _cell(row: dict) -> str:
+    spread = f" ± {row['sd']:.3f}" if row["seeds"] > 1 else ""
+    return f"{row['mean']:.3f}{spread} [{row['lo']:.3f}, {row['hi']:.3f}]"
