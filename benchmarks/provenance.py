@@ -12,11 +12,18 @@ __all__ = ["RESULTS", "store"]
 RESULTS = Path(__file__).parent / "results"
 
 
-def store(name: str, command: str, results: dict) -> Path:
-    """Write benchmarks/results/NAME.json."""
+def store(name: str, command: str, results: dict, *, sources: str = "src") -> Path:
+    """Write benchmarks/results/NAME.json.
+
+    Arguments:
+        name: of the result.
+        command: what a reader runs to get it again.
+        results: the numbers.
+        sources: folder that they depend on; a "+" after the commit says that it was changed since.
+    """
     record = {
         "schema": f"unmixnet.benchmark.{name}/1",
-        "commit": _commit(),
+        "commit": _commit(sources),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": _machine(),
         "command": command,
@@ -28,16 +35,16 @@ def store(name: str, command: str, results: dict) -> Path:
     return path
 
 
-def _commit() -> str:
+def _commit(sources: str) -> str:
     """Commit of the sources, with "+" if they were changed since."""
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1]
 
     def git(*arguments: str) -> str:
         return subprocess.run(
             ["git", *arguments], cwd=here, capture_output=True, text=True, check=False
         ).stdout.strip()
 
-    changed = git("status", "--porcelain", "--untracked-files=no", "--", "../src")
+    changed = git("status", "--porcelain", "--", sources)
     return git("rev-parse", "--short=12", "HEAD") + ("+" if changed else "")
 
 

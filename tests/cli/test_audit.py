@@ -42,6 +42,21 @@ def test_text_and_page_name_the_copy(folder, tmp_path):
     assert "tea_copy.csv" in target.read_text()
 
 
+def test_a_manifest_is_believed_where_it_names_label_session_and_split(folder, tmp_path):
+    for path in folder.iterdir():
+        (tmp_path / path.name).write_bytes(path.read_bytes())
+    rows = ["file,label,session,split"]
+    rows += [
+        f"{n}_{i}.csv,{n},day{i},{'test' if i == 2 else 'train'}" for n in ("coffee", "tea") for i in range(3)
+    ]
+    (tmp_path / "manifest.csv").write_text("\n".join(rows) + "\n")
+    found = json.loads(run("audit", str(tmp_path), "--json", "--report", str(tmp_path / "page.html")).stdout)
+    assert [split["name"] for split in found["splits"]] == ["train", "test"]
+    assert len(found["sessions"]) == 3
+    assert {verdict["label"] for verdict in found["verdicts"]} == {"coffee100", "tea100"}
+    assert "tea_copy.csv" not in {verdict["file"] for verdict in found["verdicts"]}
+
+
 @pytest.mark.parametrize("kind", ["nothing", "file", "empty"])
 def test_what_is_no_folder_of_recordings_is_an_error_that_says_what_to_do(kind, tmp_path):
     place = tmp_path / "place"

@@ -21,7 +21,7 @@ def store_evidence():
     from benchmarks import tables
     from benchmarks.provenance import store
 
-    yield lambda name, results: store(name, "make soak", results)
+    yield lambda name, results: store(name, "make soak", results, sources="src/unmixnet/data")
     tables.main()
 
 

@@ -7,7 +7,7 @@ from benchmarks.tables import DOCS, filled
 @pytest.mark.parametrize("path", sorted(DOCS.glob("*.md")), ids=lambda path: path.name)
 def test_every_table_is_made_from_the_stored_results(path):
     page = path.read_text(encoding="utf-8")
-    assert filled(page) == page, "run `python benchmarks/tables.py`"
+    assert filled(page) == page, "run `python -m benchmarks.tables`"
 
 
 def test_a_number_changed_by_hand_would_be_noticed():

@@ -34,8 +34,10 @@ def test_a_file_arrives_whole_and_its_part_is_gone(home: Home, tmp_path: Path):
 
 def test_an_interrupted_download_continues_where_it_stopped(home: Home, tmp_path: Path):
     home.cut_once["/file"] = 100_000
-    download(remote(home, size=len(RAW), sha256=SHA), tmp_path / "file", pause_s=0)
+    arrived = []
+    download(remote(home, size=len(RAW), sha256=SHA), tmp_path / "file", progress=arrived.append, pause_s=0)
     assert (tmp_path / "file").read_bytes() == RAW
+    assert sum(arrived) == len(RAW), "no byte is counted twice"
     assert [asked for _, asked in home.requests] == [None, "bytes=100000-"]
 
 

@@ -27,6 +27,22 @@ def test_units_in_brackets_are_read_and_spelled_in_one_way(tmp_path: Path):
     assert recording.sample_rate_Hz == pytest.approx(1.0)
 
 
+def test_a_column_in_a_unit_of_time_is_the_time_in_any_language(tmp_path: Path):
+    recording = read_recording(write(tmp_path, "Zeit [ms],CO [counts],T (°C)"))
+    assert recording.channels == ("CO", "T") and recording.sample_rate_Hz == pytest.approx(1000.0)
+
+
+def test_columns_parted_by_blanks_are_refused_with_the_right_advice(tmp_path: Path):
+    with pytest.raises(ReadError, match="Part the columns by commas"):
+        read_recording(write(tmp_path, "t NO2 CO", "0 1 2\n1 2 3\n"))
+
+
+def test_a_format_that_does_not_fit_is_refused_and_drops_no_column(tmp_path: Path):
+    with pytest.raises(ReadError) as caught:
+        read_recording(write(tmp_path, "time_s,CO,X"), format="smellnet-mixture")
+    assert caught.value.code is Code.UNKNOWN_FORMAT and "CO, X" in caught.value.seen
+
+
 def test_without_units_the_health_says_so(tmp_path: Path):
     recording = read_recording(write(tmp_path, "time_s,CO,X"))
     assert recording.health == (ChannelHealth.UNIT_UNKNOWN,) * 2

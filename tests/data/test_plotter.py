@@ -32,6 +32,12 @@ def test_a_time_among_the_pairs_is_the_time(tmp_path: Path):
     assert recording.sample_rate_Hz == pytest.approx(4.0)
 
 
+def test_the_time_stamps_of_the_serial_monitor_are_the_time(tmp_path: Path):
+    recording = read(tmp_path, "".join(f"12:00:{i / 4:06.3f} -> CO:{i},NO2:7\n" for i in range(30)))
+    assert recording.channels == ("CO", "NO2")
+    np.testing.assert_allclose(np.diff(recording.time_s), 0.25)
+
+
 def test_boot_text_is_counted_and_every_reading_kept(tmp_path: Path):
     recording = read(
         tmp_path, "Booting...\nReady\n" + "CO:1,NO2:2\n" * 10 + "Brownout!\n" + "CO:3,NO2:4\n" * 10

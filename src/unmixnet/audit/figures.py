@@ -62,6 +62,8 @@ def draw_timeline(report: AuditReport) -> str:
     with matplotlib.rc_context(_STYLE):
         figure, axes = _canvas(9.0, 1.2 + 0.42 * len(splits))
         for session in report.sessions:
+            if session.start_h is None or session.end_h is None:
+                continue
             axes.axvspan(session.start_h / 24 - 0.12, session.end_h / 24 + 0.12, color="#e8eef2", lw=0)
             middle = (session.start_h + session.end_h) / 48
             axes.text(

@@ -139,7 +139,8 @@ def _sessions(verdicts: Sequence[Verdict]) -> tuple[Session, ...]:
     for number, members in sorted(by_number.items()):
         times = [member.time_h for member in members if member.time_h is not None]
         labels = {member.label for member in members}
-        found.append(Session(number, min(times), max(times), len(members), len(labels)))
+        start, end = (min(times), max(times)) if times else (None, None)
+        found.append(Session(number, start, end, len(members), len(labels)))
     return tuple(found)
 
 

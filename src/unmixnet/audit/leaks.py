@@ -89,7 +89,7 @@ def _score_sources(
     if len(pairs) >= _FEWEST:
         near = _ratios([train for _, train, _ in pairs], components)
         truth = _ratios([test for test, _, _ in pairs], components)
-        found.append(leak("the label of the training recording nearest in time", near, truth))
+        found.append(leak("the training recording nearest in time", near, truth))
     for source, features, reference in _sources(trains[0]):
         guess = _trees(trains, A, tests, features, classes, seed)
         found.append(leak(source, guess, B, reference=reference))

@@ -131,7 +131,7 @@ def _composition(report: AuditReport) -> str:
 
 
 def _timeline(report: AuditReport) -> str:
-    if not report.sessions:
+    if not any(session.start_h is not None for session in report.sessions):
         return ""
     return (
         "<h2>When the recordings were made</h2>"

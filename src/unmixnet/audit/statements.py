@@ -4,7 +4,8 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from unmixnet.audit.verdicts import AuditReport, Kind, Leak, Verdict
+from unmixnet.audit.verdicts import AuditReport, Kind, Leak
+from unmixnet.data.codes import ChannelHealth
 
 __all__ = ["Statement", "headline", "statements"]
 
@@ -28,8 +29,10 @@ def headline(report: AuditReport) -> str:
     clean = sum(verdict.clean for verdict in report.verdicts)
     total = len(report.verdicts)
     if clean == total:
+        if total == 1:
+            return "The one recording looks measured."
         return f"All {total:,} recordings look measured, and none is there twice."
-    return f"Of {total:,} recordings, {clean:,} are distinct measurements; {total - clean:,} are not."
+    return f"Of {_count(total, 'recording')}, {clean:,} are distinct measurements; {total - clean:,} are not."
 
 
 def statements(report: AuditReport) -> tuple[Statement, ...]:
@@ -163,19 +166,44 @@ def _sums(report: AuditReport) -> list[Statement]:
 
 
 def _health(report: AuditReport) -> list[Statement]:
-    ill: Counter[str] = Counter(what for verdict in report.verdicts for what in verdict.unhealthy)
-    files: list[Verdict] = [verdict for verdict in report.verdicts if verdict.unhealthy]
-    if not files:
-        return [Statement("good", "All channels work", "No dead, stuck, saturated or missing channel.")]
-    what = "; ".join(f"{name.replace(': ', ' is ')} in {count}" for name, count in ill.most_common(8))
+    broken, unnamed = [], []
+    for verdict in report.verdicts:
+        ill = [what for what in verdict.unhealthy if not what.endswith(ChannelHealth.UNIT_UNKNOWN)]
+        broken += [(verdict.file, what) for what in ill]
+        unnamed += [(verdict.file, what) for what in verdict.unhealthy if what not in ill]
+    found = _broken(broken) if broken else []
+    if not broken:
+        found = [Statement("good", "All channels work", "No dead, stuck, saturated or missing channel.")]
+    return [*found, *_unnamed(unnamed)]
+
+
+def _broken(cases: list[tuple[str, str]]) -> list[Statement]:
+    count = Counter(what for _, what in cases)
+    files = tuple(dict.fromkeys(file for file, _ in cases))
+    what = "; ".join(f"{name.replace(': ', ' is ')} in {number}" for name, number in count.most_common(8))
     return [
         Statement(
             "notice",
-            f"{len(files):,} recordings have a channel that does not work",
-            what + (" recordings, and more." if len(ill) > 8 else " recordings."),
+            f"{_count(len(files), 'recording')} with a channel that does not work",
+            what + (" recordings, and more." if len(count) > 8 else " recordings."),
             "A constant channel is harmless to look at, but a model may learn the day on which it failed.",
             "Leave such channels out for all recordings, not only for these.",
-            tuple(verdict.file for verdict in files),
+            files,
+        )
+    ]
+
+
+def _unnamed(cases: list[tuple[str, str]]) -> list[Statement]:
+    if not cases:
+        return []
+    channels = ", ".join(dict.fromkeys(what.split(": ")[0] for _, what in cases))
+    return [
+        Statement(
+            "notice",
+            "Units are not stated",
+            f"Nothing says in which unit these channels are: {channels}.",
+            advice="Write the units into a TOML file beside the recording; `unmixnet check` shows how.",
+            files=tuple(dict.fromkeys(file for file, _ in cases)),
         )
     ]
 
@@ -204,14 +232,12 @@ def _sessions(report: AuditReport) -> list[Statement]:
                 "Put date and time in the file name (20260115_1030).",
             )
         ]
-    days = (report.sessions[-1].end_h - report.sessions[0].start_h) / 24
-    return [
-        Statement(
-            "good",
-            f"{len(report.sessions)} recording sessions over {days:.0f} days",
-            "A session ends where nothing was recorded for more than six hours.",
-        )
-    ]
+    number = _count(len(report.sessions), "recording session")
+    first, last = report.sessions[0].start_h, report.sessions[-1].end_h
+    if first is None or last is None:
+        return [Statement("good", number, "As the manifest names them; times are unknown.")]
+    what = "A session ends where nothing was recorded for more than six hours."
+    return [Statement("good", f"{number} over {(last - first) / 24:.0f} days", what)]
 
 
 def _leak(leak: Leak) -> Statement:

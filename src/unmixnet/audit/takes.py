@@ -12,7 +12,7 @@ import numpy as np
 from unmixnet.audit.verdicts import Refusal
 from unmixnet.data.datasets import Dataset, Entry, load
 from unmixnet.data.manifest import MANIFEST
-from unmixnet.data.reader import read_recording
+from unmixnet.data.reader import RECORDING_SUFFIXES, read_recording
 from unmixnet.data.recording import Mixture, Recording
 from unmixnet.errors import UnmixError
 
@@ -26,8 +26,6 @@ __all__ = [
     "split_of",
     "take_entry",
 ]
-
-_SUFFIXES = (".csv", ".txt", ".tsv", ".log")
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,10 +54,12 @@ def recording_files(folder: Path) -> list[Path]:
             where=str(folder),
             remedy="Give the folder; to look at one file, use `unmixnet check FILE`",
         )
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in _SUFFIXES and path.is_file())
+    files = sorted(
+        path for path in folder.rglob("*") if path.suffix.lower() in RECORDING_SUFFIXES and path.is_file()
+    )
     if not files:
         raise UnmixError(
-            f"no {', '.join(_SUFFIXES)} file in this folder or below it",
+            f"no {', '.join(RECORDING_SUFFIXES)} file in this folder or below it",
             where=str(folder),
             remedy="Check the path, or fetch a data set with `unmixnet data fetch`",
         )

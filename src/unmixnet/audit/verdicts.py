@@ -82,11 +82,11 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Session:
-    """Recordings made without a long pause between them."""
+    """Recordings made without a long pause between them, or that a manifest puts together; times if known."""
 
     number: int
-    start_h: float
-    end_h: float
+    start_h: float | None
+    end_h: float | None
     recordings: int
     labels: int
 

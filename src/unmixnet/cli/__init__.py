@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from unmixnet.cli import audit, bench, check, data, demo, reproduce, simulate, validate
+from unmixnet.cli import audit, bench, check, data, demo, fingerprints, reproduce, simulate, validate
 from unmixnet.errors import UnmixError
 
 __all__ = ["app", "main"]
@@ -23,6 +23,7 @@ app.command("simulate")(simulate.simulate)
 app.command("validate")(validate.validate)
 app.command("check")(check.check)
 app.command("audit")(audit.audit)
+app.command("fingerprints")(fingerprints.fingerprints)
 app.add_typer(bench.app, name="bench")
 app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(data.app, name="data")

@@ -63,9 +63,17 @@ def download(
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".part")
+    counted = 0
+
+    def count(size: int) -> None:
+        """Report growth only: a second try must not count the same bytes again."""
+        nonlocal counted
+        progress(max(size - counted, 0))
+        counted = max(size, counted)
+
     for attempt in range(_ATTEMPTS):
         try:
-            _transfer(file, part, progress)
+            _transfer(file, part, count)
             break
         except (OSError, HTTPException) as error:
             if attempt == _ATTEMPTS - 1 or not _worth_repeating(error):
@@ -88,11 +96,15 @@ def open_url(url: str, offset: int = 0):
     return urllib.request.urlopen(request, timeout=_TIMEOUT_S)
 
 
-def _transfer(file: RemoteFile, part: Path, progress: Callable[[int], None]) -> None:
-    """Append what is missing to the part, or begin again if the server does not continue."""
+def _transfer(file: RemoteFile, part: Path, count: Callable[[int], None]) -> None:
+    """Append what is missing to the part, or begin again if the server does not continue.
+
+    `count` is called with the size of the part as it grows.
+    """
     have = part.stat().st_size if part.exists() else 0
     if file.size is not None and have >= file.size:
         if have == file.size:
+            count(have)
             return
         have = 0
     try:
@@ -104,13 +116,14 @@ def _transfer(file: RemoteFile, part: Path, progress: Callable[[int], None]) -> 
     with response:
         continues = response.status == 206
         length = response.headers.get("Content-Length")
-        progress(have if continues else 0)
+        have = have if continues else 0
+        count(have)
         received = 0
         with part.open("ab" if continues else "wb") as out:
             while chunk := response.read(_CHUNK):
                 out.write(chunk)
                 received += len(chunk)
-                progress(len(chunk))
+                count(have + received)
     if length is not None and received < int(length):
         raise ConnectionError(f"the connection closed after {received:,} of {int(length):,} bytes")
 

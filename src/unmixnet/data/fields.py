@@ -111,7 +111,9 @@ def _not_a_number(bare: str, log: FieldLog, line: int, column: int, text: str) -
     if _THOUSANDS.fullmatch(bare):
         remedy = "Write numbers without a thousands separator, with a decimal point"
         return _refused(Code.QUOTED_THOUSANDS, log, line, column, text, remedy)
-    remedy = "Correct the field, or write nan if there was no reading"
+    remedy = "Correct the field, write nan if there was no reading, or leave the column out"
+    if all(_NUMBER.fullmatch(word) for word in bare.split()):
+        remedy = "Part the columns by commas, semicolons or tabs, in the header too"
     return _refused(Code.BAD_NUMBER, log, line, column, text, remedy)
 
 

@@ -14,7 +14,7 @@ from unmixnet.data.refusal import ReadError
 from unmixnet.data.sidecar import Sidecar
 from unmixnet.data.table import Header, Table, parse_table
 from unmixnet.data.text import SourceText
-from unmixnet.data.timebase import Timebase, from_column, from_rate
+from unmixnet.data.timebase import TICKS_PER_S, Timebase, from_column, from_rate
 
 __all__ = ["assemble", "read_plain"]
 
@@ -112,17 +112,22 @@ def _time_column(source: SourceText, columns: tuple[Column, ...], sidecar: Sidec
             raise _no_such_column(source, sidecar.time_column, names)
         index = names.index(sidecar.time_column)
     else:
-        usual = (i for i, name in enumerate(names) if name.lower() in _TIME_NAMES)
+        usual = (i for i, column in enumerate(columns) if _is_time(column))
         index = next(usual, -1)
     if index < 0:
         return None
     bracket = columns[index].unit if columns[index].unit != UNKNOWN_UNIT else None
     unit = sidecar.time_unit or bracket or _TIME_NAMES.get(names[index].lower())
-    if unit in ("s", "ms", "us", "min"):
+    if unit in TICKS_PER_S:
         return _TimeColumn(index, unit)
     message = f"column {index + 1} ({names[index]}) has no unit of time: seconds were assumed"
     finding = Finding(Code.TIME_UNIT_ASSUMED, message, column=index + 1, channel=names[index])
     return _TimeColumn(index, "s", (finding,))
+
+
+def _is_time(column: Column) -> bool:
+    """True for a column with a usual name, or with a unit of time."""
+    return column.name.lower() in _TIME_NAMES or column.unit in TICKS_PER_S
 
 
 def _times(source: SourceText, table: Table, clock: _TimeColumn | None, sidecar: Sidecar) -> Timebase:

@@ -19,6 +19,7 @@ __all__ = ["plotter_share", "read_plotter"]
 
 Pairs = list[tuple[str, str]]
 
+_STAMP = re.compile(r"(\d\d):(\d\d):(\d\d(?:\.\d{1,6})?) -> ")
 _MARKS = str.maketrans(",\t;", "   ")
 _VALUE = re.compile(r"[+-]?[.0-9][0-9.eE+-]*|[+-]?(?:nan|inf|ovf)", re.IGNORECASE)
 _LOOKED_AT = 200
@@ -45,7 +46,14 @@ def read_plotter(source: SourceText, place: str, sidecar: Sidecar) -> Recording:
 
 
 def _pairs(line: str) -> Pairs:
-    """Name and value of each `name:value`; the value is empty where there is no colon."""
+    """Name and value of each `name:value`; the value is empty where there is no colon.
+
+    The time that the serial monitor writes in front (`12:00:00.123 -> `) becomes a pair of its own.
+    """
+    stamp = _STAMP.match(line)
+    if stamp:
+        seconds = 3600 * int(stamp[1]) + 60 * int(stamp[2]) + float(stamp[3])
+        return [("time_s", f"{seconds:.6f}"), *_pairs(line[stamp.end() :])]
     words = " ".join(line.translate(_MARKS).split()).replace(" :", ":").replace(": ", ":").split()
     return [(name, value) for name, _, value in (word.partition(":") for word in words)]
 
@@ -83,5 +91,6 @@ def _boot(text: list[tuple[int, str]]) -> tuple[Finding, ...]:
     if not text:
         return ()
     line, first = text[0]
-    message = f"{len(text)} lines that are no readings were set aside, the first is {first.strip()[:40]!r}"
+    lines = "1 line" if len(text) == 1 else f"{len(text)} lines"
+    message = f"{lines} without readings set aside, the first is {first.strip()[:40]!r}"
     return (Finding(Code.BOOT_TEXT, message, line, count=len(text)),)

@@ -16,7 +16,7 @@ from unmixnet.data.datasets import Dataset, Entry, load
 from unmixnet.data.location import DataError
 from unmixnet.data.pieces import Fold, Piece, SplitError, folds_of_episodes, forward_pieces
 
-__all__ = ["NAMES", "Fold", "Piece", "Protocol", "SplitError", "hold_out", "protocol"]
+__all__ = ["NAMES", "Fold", "Piece", "Protocol", "SplitError", "hold_out", "measured", "protocol"]
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,12 @@ def _six_fold(data: Dataset) -> tuple[Fold, ...]:
 
 
 def _clean_seen(data: Dataset) -> tuple[Fold, ...]:
-    real = _measured(data)
+    real = measured(data)
     return (Fold("test_seen", real["training_new"], real["test_seen"]),)
 
 
 def _clean_unseen(data: Dataset) -> tuple[Fold, ...]:
-    real = _measured(data)
+    real = measured(data)
     known = {_support(piece) for piece in real["training_new"]}
     new = tuple(piece for piece in real["test_unseen"] if _support(piece) not in known)
     return (Fold("test_unseen", real["training_new"], new),)
@@ -118,7 +118,7 @@ def _clean_unseen(data: Dataset) -> tuple[Fold, ...]:
 
 def _new_session(data: Dataset) -> tuple[Fold, ...]:
     """Same recipe, new session: sessions 0 to 6 train, recordings of 10 to 12 with a known recipe test."""
-    pieces = _measured(data)["training_new"]
+    pieces = measured(data)["training_new"]
     early = tuple(piece for piece in pieces if piece.session is not None and int(piece.session) <= 6)
     known = {_recipe(entry) for entry in data.of("training_seen")}
     late = tuple(
@@ -133,7 +133,7 @@ def _leave_out(key: Callable[[Piece], str | None]) -> Callable[[Dataset], tuple[
     """One fold for each value of the key, over all measured recordings."""
 
     def folds(data: Dataset) -> tuple[Fold, ...]:
-        real = _measured(data)
+        real = measured(data)
         pieces = [piece for split in real.values() for piece in split if key(piece) is not None]
         names = sorted({name for piece in pieces if (name := key(piece)) is not None}, key=_natural)
         return tuple(
@@ -157,7 +157,7 @@ def _manifest(data: Dataset) -> tuple[Fold, ...]:
 
 
 @lru_cache(maxsize=4)
-def _measured(data: Dataset) -> dict[str, tuple[Piece, ...]]:
+def measured(data: Dataset) -> dict[str, tuple[Piece, ...]]:
     """Measured recordings of each split, every one once, with the session that its id tells."""
     from unmixnet.audit.inspect import judge_files
     from unmixnet.audit.takes import take_entry

@@ -49,7 +49,7 @@ def read_recording(path: str | Path, *, format: str | None = None, place: str | 
         return read_uci_text(path, place)
     source = decode(_bytes(path), str(path))
     header = find_header(source)
-    format = format or recognise(source, header)
+    format = format or _recognise(source, header)
     if format == "plotter":
         if plotter_share(source) == 0:
             raise _unknown_format(source)
@@ -63,7 +63,7 @@ def read_recording(path: str | Path, *, format: str | None = None, place: str | 
     return read_plain(source, header, place, _sidecar(path))
 
 
-def recognise(source: SourceText, header: Header | None) -> str:
+def _recognise(source: SourceText, header: Header | None) -> str:
     """Name of the format, from the header or from the look of the lines."""
     share = plotter_share(source)
     if share > 0.5 or (share > 0 and (header is None or len(header.names) == 1)):

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from unmixnet.data.channels import BASE_CHANNELS, MIXTURE_CHANNELS, name_columns
+from unmixnet.data.codes import Code
 from unmixnet.data.health import judge
 from unmixnet.data.labels import COMPONENTS, SUBSTANCES, label_of_file
 from unmixnet.data.recording import Recording
+from unmixnet.data.refusal import ReadError
 from unmixnet.data.table import Header, parse_table
 from unmixnet.data.text import SourceText
 from unmixnet.data.timebase import from_column, from_rate
@@ -41,6 +43,7 @@ def _read(
     columns, spelling = name_columns(header.names, file=source.file, line=header.line)
     table = parse_table(source, header)
     names = [column.name for column in columns]
+    _refuse_other_columns(source, header, names, known)
     if TIME_COLUMN in names:
         at = names.index(TIME_COLUMN)
         lines = table.line_of_row
@@ -65,3 +68,20 @@ def _read(
         health=checkup.health,
         warnings=findings,
     )
+
+
+def _refuse_other_columns(
+    source: SourceText, header: Header, names: list[str], known: Mapping[str, str]
+) -> None:
+    """Refuse a file that was called SmellNet and has other columns: none may be dropped in silence."""
+    odd = [name for name in names if name not in known and name != TIME_COLUMN]
+    absent = [name for name in known if name not in names]
+    if odd or absent:
+        raise ReadError(
+            Code.UNKNOWN_FORMAT,
+            file=source.file,
+            line=header.line,
+            seen=f"columns {', '.join(names)}",
+            expected=", ".join(known),
+            remedy="Leave the format to be recognised",
+        )

@@ -114,7 +114,8 @@ def _skipped(source: SourceText, header: Header, last: int, rows: int) -> tuple[
     findings: tuple[Finding, ...] = ()
     before = [line for line in source.lines[: header.index] if line.strip()]
     if before:
-        message = f"{len(before)} lines before the header were set aside, the first is {before[0][:40]!r}"
+        lines = "1 line" if len(before) == 1 else f"{len(before)} lines"
+        message = f"{lines} before the header set aside, the first is {before[0][:40]!r}"
         findings += (Finding(Code.BOOT_TEXT, message, 1, count=len(before)),)
     blank = last - header.index - 1 - rows
     if blank:
@@ -127,7 +128,7 @@ def _without_trailing_separator(
 ) -> tuple[list[str], tuple[Finding, ...]]:
     """Rows without the separator that ends every one of them."""
     ends = [line.rstrip(" ").endswith(separator) and line.count(separator) == width for line in lines]
-    if separator == "\t" or not all(ends):
+    if not all(ends):
         return lines, ()
     finding = Finding(
         Code.TRAILING_SEPARATOR, f"all {len(lines)} rows end in {separator!r}", count=len(lines)

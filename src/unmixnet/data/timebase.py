@@ -112,8 +112,8 @@ def _odd_steps(step: np.ndarray, usual: float, where: _Place) -> tuple[Finding, 
     if len(gaps):
         line = where.line(int(gaps[0]) + 1)
         message = (
-            f"{len(gaps)} gaps in time, the first before line {line}, the longest {step.max():.6g} s "
-            f"where {usual:.6g} s is usual"
+            f"{len(gaps)} steps in time are too long, the first before line {line}, the longest "
+            f"{step.max():.6g} s where {usual:.6g} s is usual"
         )
         findings += (Finding(Code.TIME_GAP, message, line, where.column, count=len(gaps)),)
     return findings

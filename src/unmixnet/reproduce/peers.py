@@ -1,6 +1,6 @@
 """Every table of the classical peers, with their controls: `unmixnet reproduce peers`."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +22,7 @@ PLATEAUS = "plateaus"
 
 def names() -> tuple[str, ...]:
     """What `--only` may name: tables, controls and the plateaus."""
-    return (*(table.name for table in TABLES), *CONTROLS, PLATEAUS)
+    return (PLATEAUS, *CONTROLS, *(table.name for table in TABLES))
 
 
 def reproduce_peers(
@@ -31,21 +31,19 @@ def reproduce_peers(
     seeds: int = 10,
     only: Sequence[str] = (),
     progress: Progress = lambda name, steps: lambda: None,
-) -> tuple[Row, ...]:
-    """Run tables and controls (all, or only the named ones) and return their rows."""
+) -> Iterator[tuple[str, list[Row]]]:
+    """Run tables and controls (all, or only the named ones); give each with its rows when it is done."""
     recall = Recall(root)
-    rows: list[Row] = []
-    for table in TABLES:
-        if not only or table.name in only:
-            rows += run_table(table, recall, min(seeds, table.most_seeds), progress)
-    chosen = [name for name in CONTROLS if not only or name in only]
-    tick = progress("controls", len(chosen))
-    for name in chosen:
-        rows += run_control(name, recall, seeds)
-        tick()
-    if not only or PLATEAUS in only:
-        rows += run_plateaus(root, seeds)
-    return tuple(rows)
+    for name in only or names():
+        if name in CONTROLS:
+            tick = progress(f"control: {name}", 1)
+            yield name, run_control(name, recall, seeds)
+            tick()
+        elif name == PLATEAUS:
+            yield name, run_plateaus(root, seeds)
+        else:
+            (table,) = [table for table in TABLES if table.name == name]
+            yield name, run_table(table, recall, min(seeds, table.most_seeds), progress)
 
 
 def statements() -> dict[str, str]:

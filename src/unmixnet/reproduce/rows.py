@@ -10,6 +10,7 @@ from unmixnet.peers.samples import Samples, Task, per_recording
 
 __all__ = ["METRICS", "Row", "score"]
 
+RESAMPLES = 500
 Metric = Callable[[np.ndarray, np.ndarray, np.ndarray | None], float]
 
 
@@ -88,7 +89,7 @@ def score(
     found = []
     for name, metric in METRICS[task].items():
         values = [metric(guess, truth, None) for guess in guesses]
-        interval = metrics.bootstrap_interval(metric, guesses[0], truth, groups)
+        interval = metrics.bootstrap_interval(metric, guesses[0], truth, groups, resamples=RESAMPLES)
         spread = (float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
         protocol, split, model = names
         found.append(

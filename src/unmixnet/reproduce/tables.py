@@ -50,64 +50,42 @@ class Table:
     by_fold: bool = False
 
 
+def _whole(name: str, protocols: tuple[str, ...], peers: tuple[str, ...], most_seeds: int = 10) -> Table:
+    """A table of peers that see the first minute of a recording as one window."""
+    return Table(
+        name,
+        protocols,
+        Task.RATIOS,
+        MIXTURE_RECORDINGS,
+        peers,
+        suffix=" (whole recording)",
+        levels=("recording",),
+        most_seeds=most_seeds,
+    )
+
+
 _OFFICIAL = ("smellnet-mixture:official:seen", "smellnet-mixture:official:unseen")
 _CLEAN = ("smellnet-mixture:clean:seen", "smellnet-mixture:clean:unseen")
 _NULLS = ("chance", "mean", "1-NN")
 _MIX = (Task.RATIOS, MIXTURE_WINDOWS)
 
+_SESSIONS = ("smellnet-mixture:leave-session-out",)
+_SUPPORTS = ("smellnet-mixture:leave-support-out",)
+_BASE = (("smellnet-base:official",), Task.CLASSES, BASE_WINDOWS)
+_CHEAP = (*_NULLS, "15-NN log", "ridge")
+_LEARNERS = ("1-NN", "15-NN log", "extra-trees")
+
 TABLES: tuple[Table, ...] = (
+    Table("base", *_BASE, ("chance", "1-NN", "5-NN", "ridge", "extra-trees")),
     Table("official", _OFFICIAL, *_MIX, (*_NULLS, "1-NN log", "5-NN", "ridge", "extra-trees")),
-    Table("official-rocket", _OFFICIAL, *_MIX, ("mini-rocket",), most_seeds=2),
-    Table(
-        "official-recordings",
-        _OFFICIAL,
-        Task.RATIOS,
-        MIXTURE_RECORDINGS,
-        ("1-NN", "15-NN log", "extra-trees"),
-        suffix=" (whole recording)",
-        levels=("recording",),
-    ),
+    _whole("official-recordings", _OFFICIAL, _LEARNERS),
     Table("clean", _CLEAN, *_MIX, (*_NULLS, "5-NN", "ridge", "extra-trees")),
-    Table("clean-rocket", _CLEAN, *_MIX, ("mini-rocket",), most_seeds=3),
-    Table(
-        "clean-recordings",
-        _CLEAN,
-        Task.RATIOS,
-        MIXTURE_RECORDINGS,
-        ("1-NN", "15-NN log", "extra-trees"),
-        suffix=" (whole recording)",
-        levels=("recording",),
-    ),
-    Table(
-        "new-session",
-        ("smellnet-mixture:new-session",),
-        *_MIX,
-        (*_NULLS, "15-NN log", "ridge", "extra-trees"),
-    ),
-    Table(
-        "leave-session-out",
-        ("smellnet-mixture:leave-session-out",),
-        *_MIX,
-        (*_NULLS, "15-NN log", "ridge", "extra-trees"),
-        most_seeds=2,
-    ),
-    Table(
-        "leave-support-out",
-        ("smellnet-mixture:leave-support-out",),
-        *_MIX,
-        (*_NULLS, "15-NN log", "ridge", "extra-trees"),
-        most_seeds=1,
-    ),
-    Table(
-        "base",
-        ("smellnet-base:official",),
-        Task.CLASSES,
-        BASE_WINDOWS,
-        ("chance", "1-NN", "5-NN", "ridge", "extra-trees"),
-    ),
-    Table(
-        "base-rocket", ("smellnet-base:official",), Task.CLASSES, BASE_WINDOWS, ("mini-rocket",), most_seeds=5
-    ),
+    _whole("clean-recordings", _CLEAN, _LEARNERS),
+    Table("new-session", ("smellnet-mixture:new-session",), *_MIX, (*_CHEAP, "extra-trees")),
+    Table("leave-session-out", _SESSIONS, *_MIX, _CHEAP, most_seeds=3),
+    _whole("leave-session-out-recordings", _SESSIONS, ("extra-trees",), most_seeds=3),
+    Table("leave-support-out", _SUPPORTS, *_MIX, _CHEAP, most_seeds=3),
+    _whole("leave-support-out-recordings", _SUPPORTS, ("extra-trees",), most_seeds=3),
     Table(
         "base-six-fold",
         ("smellnet-base:six-fold",),
@@ -117,5 +95,8 @@ TABLES: tuple[Table, ...] = (
         most_seeds=3,
         by_fold=True,
     ),
+    Table("base-rocket", *_BASE, ("mini-rocket",), most_seeds=3),
+    Table("clean-rocket", _CLEAN, *_MIX, ("mini-rocket",), most_seeds=2),
+    Table("official-rocket", _OFFICIAL, *_MIX, ("mini-rocket",), most_seeds=1),
 )
-"""Every table of peers, in the order in which they are printed."""
+"""Every table of peers, in the order in which they run; the slow ones last."""
