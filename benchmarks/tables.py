@@ -2,7 +2,7 @@
 
     python -m benchmarks.tables
 
-rewrites the parts of docs/*.md between `<!-- table NAME -->` and `<!-- end -->`.
+rewrites the parts of README.md and docs/*.md between `<!-- table NAME -->` and `<!-- end -->`.
 """
 
 import json
@@ -11,10 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.parts import audit_part, peers_part
+from benchmarks.physics_parts import simulation_keys, solver_part, validate_part
 
-__all__ = ["DOCS", "filled"]
+__all__ = ["PAGES", "filled"]
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RESULTS = Path(__file__).parent / "results"
 _PLACE = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -66,7 +68,12 @@ def _source(record: dict, machine: dict) -> str:
 
 
 TABLES: dict[str, Callable[[dict], list[str]]] = {"reader": _reader, "malformed": _malformed}
-PARTS: dict[str, Callable[[dict, str], list[str]]] = {"peers": peers_part, "audit": audit_part}
+PARTS: dict[str, Callable[[dict, str], list[str]]] = {
+    "peers": peers_part,
+    "audit": audit_part,
+    "validate": validate_part,
+    "solver": solver_part,
+}
 """Tables that show one part of a result file: `<!-- table peers:smellnet-base:official -->`."""
 
 
@@ -75,6 +82,8 @@ def filled(page: str) -> str:
 
     def table(match: re.Match) -> str:
         name, _, part = match[2].partition(":")
+        if name == "simulation-keys":
+            return match[1] + "\n".join(simulation_keys()) + "\n" + match[3]
         record = json.loads((RESULTS / f"{name}.json").read_text())
         lines = PARTS[name](record, part) if part else TABLES[name](record)
         return match[1] + "\n".join(lines) + "\n" + match[3]
@@ -83,7 +92,7 @@ def filled(page: str) -> str:
 
 
 def main() -> None:
-    for path in DOCS.glob("*.md"):
+    for path in PAGES:
         page = path.read_text(encoding="utf-8")
         if (new := filled(page)) != page:
             path.write_text(new, encoding="utf-8")

@@ -2,9 +2,6 @@
 
 import json
 import os
-import platform
-import subprocess
-from datetime import UTC, datetime
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -64,16 +61,6 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if _SOAK and not hasattr(session.config, "workerinput"):
         target = session.config.rootpath / "benchmarks" / "results" / "soak.json"
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(json.dumps(_provenance(session.config.rootpath) | {"tests": _SOAK}, indent=1) + "\n")
+        from unmixnet.provenance import provenance
 
-
-def _provenance(root: Path) -> dict:
-    commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, capture_output=True, text=True).stdout.strip()
-    return {
-        "commit": commit,
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "machine": f"{platform.machine()} {platform.system()}, {os.cpu_count()} cores",
-        "python": platform.python_version(),
-        "jax": jax.__version__,
-        "command": "make soak",
-    }
+        target.write_text(json.dumps(provenance("make soak", tests=_SOAK), indent=1) + "\n")

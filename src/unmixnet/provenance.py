@@ -1,9 +1,8 @@
-"""Where a result comes from: commit, date, machine, versions, command."""
+"""Where a number comes from: commit, date, machine, versions and command, at the head of every result file."""
 
 import os
 import platform
 import subprocess
-import sys
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -11,51 +10,53 @@ from typing import Any
 
 __all__ = ["provenance"]
 
-_VERSIONS = ("unmixnet", "jax", "jaxlib", "numpy", "scipy", "scikit-learn")
+_VERSIONS = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn")
 
 
-def provenance(command: str) -> dict[str, Any]:
-    """The head of every results file."""
+def provenance(command: str, **more: Any) -> dict[str, Any]:
+    """The head of a result file."""
     return {
         "command": command,
         "commit": _commit(),
         "date": datetime.now(UTC).strftime("%Y-%m-%d"),
         "machine": {
-            "cpu": _cpu(),
-            "cores": os.cpu_count(),
-            "memory_GB": round(_memory() / 2**30, 1),
+            "processor": _processor(),
+            "cores": os.cpu_count() or 0,
+            "memory_GB": _memory_GB(),
             "system": platform.system(),
+            "python": platform.python_version(),
+            **{name: version(name) for name in _VERSIONS},
         },
-        "versions": {"python": platform.python_version()} | {name: version(name) for name in _VERSIONS},
+        **more,
     }
 
 
 def _commit() -> str:
-    """Commit of the source tree, marked if it had changes; "unknown" outside of one."""
+    """Commit of the sources, with "+" if they were changed since; "unknown" outside a checkout."""
     here = Path(__file__).parent
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True, check=False)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
     try:
-        head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], cwd=here, capture_output=True, text=True)
-        changes = subprocess.run(
-            ["git", "status", "--porcelain", "src"], cwd=here.parents[1], capture_output=True, text=True
-        )
+        commit = git("rev-parse", "--short=12", "HEAD")
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", ".")
     except OSError:
         return "unknown"
-    if head.returncode:
-        return "unknown"
-    return head.stdout.strip() + ("+changes" if changes.stdout.strip() else "")
+    return commit + ("+" if changed else "") if commit else "unknown"
 
 
-def _cpu() -> str:
-    info = Path("/proc/cpuinfo")
-    if info.is_file():
-        for line in info.read_text().splitlines():
-            if line.startswith("model name"):
-                return line.split(":", 1)[1].strip()
-    return platform.processor() or sys.platform
-
-
-def _memory() -> int:
+def _processor() -> str:
     try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def _memory_GB() -> float:
+    try:
+        return round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1)
     except (ValueError, OSError):
-        return 0
+        return 0.0

@@ -1,18 +1,8 @@
 """Shared data for the tests of reading; absent data skips, with the reason."""
 
-import os
 from pathlib import Path
 
 import pytest
-
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave long counts to `make soak`, which asks for them by their mark."""
-    if "soak" not in (config.option.markexpr or ""):
-        long = [item for item in items if item.get_closest_marker("soak")]
-        if long:
-            config.hook.pytest_deselected(items=long)
-            items[:] = [item for item in items if item not in long]
 
 
 @pytest.fixture
@@ -23,14 +13,6 @@ def store_evidence():
 
     yield lambda name, results: store(name, "make soak", results, sources="src/unmixnet/data")
     tables.main()
-
-
-@pytest.fixture(scope="session")
-def data_folder() -> Path:
-    chosen = os.environ.get("UNMIXNET_DATA")
-    if not chosen or not Path(chosen).is_dir():
-        pytest.skip("UNMIXNET_DATA does not point at the data sets")
-    return Path(chosen)
 
 
 @pytest.fixture(scope="session")

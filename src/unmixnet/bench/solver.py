@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from unmixnet.bench.machine import machine
+from unmixnet.provenance import provenance
 
 __all__ = ["run_solver"]
 
@@ -43,7 +43,7 @@ def run_solver(*, quick: bool = False, progress: Callable[[str], None] = lambda 
     for entry in precision:
         rows.append(_radau_row(entry))
     return {
-        **machine(),
+        **provenance("unmixnet bench solver" + " --quick" * quick, load=round(os.getloadavg()[0], 2)),
         "quick": quick,
         "problem": {"chamber": "portable_enose", "cells": 8, "edges": EDGES, "sensors": 4, "steps": STEPS, "float": 32},
         "memory": "XLA: temporary and output buffers of the compiled program; Radau: peak of Python's own allocations",

@@ -21,8 +21,8 @@ Out = Annotated[Path | None, typer.Option(help=f"Where to store; in a checkout, 
 def audit(data: Data = None, as_json: AsJson = False, out: Out = None) -> None:
     """The audit of SmellNet, in the numbers that the documentation quotes; half a minute."""
     from unmixnet.cli.progress import stages
+    from unmixnet.provenance import provenance
     from unmixnet.reproduce.audit import reproduce_audit
-    from unmixnet.reproduce.provenance import provenance
 
     with stages() as progress:
         found = reproduce_audit(data, progress=progress)
@@ -43,8 +43,8 @@ def peers(
     """Classical peers and controls on every protocol; about ten minutes. The file grows table by table."""
     from unmixnet.cli.progress import stages
     from unmixnet.errors import ConfigError
+    from unmixnet.provenance import provenance
     from unmixnet.reproduce.peers import names, reproduce_peers, statements
-    from unmixnet.reproduce.provenance import provenance
 
     for name in only or ():
         if name not in names():
