@@ -119,11 +119,11 @@ def flux(
     The derivative is the transposed solve with the same operator, not an unrolled iteration: it is finite and right
     at x = 0, where clean air is.
     """
-    m = R @ x
+    m = times(R, x)
     sigma = jnp.mean(R)
 
     def operator(J):
-        return m * J - x * (R @ J) + sigma * x * jnp.sum(J)
+        return m * J - x * times(R, J) + sigma * x * jnp.sum(J)
 
     frozen = jax.lax.stop_gradient((x, m, R, sigma))
     return jax.lax.custom_linear_solve(
@@ -135,26 +135,43 @@ def flux(
     )
 
 
+def times(R: Float[Array, "S S"], v: Float[Array, " S"]) -> Float[Array, " S"]:
+    """R v, written with the species last: lifted over edges and samples it is one product without a transposition."""
+    return v @ R.T
+
+
 def _solve(x, m, R, sigma, b):
     total = jnp.sum(b)
     b0 = b - x * total
     J0 = b0 / m
     scale = jnp.sum(jnp.where(x > 0, b0 * J0 / jnp.where(x > 0, x, 1), 0))
-    w = _weighted_cg(x, m, R, R @ J0, scale)
-    J = (b0 + x * (R @ (J0 + x * w))) / m
+    w = _weighted_cg(x, m, R, times(R, J0), scale)
+    J = (b0 + x * times(R, J0 + x * w)) / m
     J = J - x * (jnp.sum(J) / jnp.sum(x))
-    residual = b0 - m * J + x * (R @ J)
-    return _direct_if_needed(J + x * total / sigma, residual, b0, lambda: _direct_operator(x, m, R, sigma), b)
+    residual = b0 - m * J + x * times(R, J)
+    return _direct_if_needed(
+        J + x * total / sigma,
+        residual,
+        b0,
+        lambda bad: _direct_operator(jnp.where(bad, x, 0), jnp.where(bad, m, 1), R, sigma),
+        b,
+    )
 
 
 def _transpose_solve(x, m, R, sigma, s):
     mean = jnp.sum(x * s)
     s0 = s - mean
     w = _weighted_cg(x, m, R, s0, jnp.zeros((), s.dtype))
-    w = (s0 + R @ (x * w)) / m
+    w = (s0 + times(R, x * w)) / m
     w = w - jnp.sum(x * w)
-    residual = s0 - m * w + R @ (x * w)
-    return _direct_if_needed(w + mean / sigma, residual, s0, lambda: _direct_operator(x, m, R, sigma).T, s)
+    residual = s0 - m * w + times(R, x * w)
+    return _direct_if_needed(
+        w + mean / sigma,
+        residual,
+        s0,
+        lambda bad: _direct_operator(jnp.where(bad, x, 0), jnp.where(bad, m, 1), R, sigma).T,
+        s,
+    )
 
 
 def _weighted_cg(x, m, R, s, scale):
@@ -173,7 +190,7 @@ def _weighted_cg(x, m, R, s, scale):
 
     def iterate(carry):
         w, r, p, rz, k = carry
-        Ap = m * p - R @ (x * p)
+        Ap = m * p - times(R, x * p)
         alpha = rz / jnp.sum(x * p * Ap)
         w, r = w + alpha * p, r - alpha * Ap
         z = r / m
@@ -188,15 +205,15 @@ def _direct_if_needed(solution, residual, rhs, matrix, b):
     """Accept the iterate if its residual is at rounding level; otherwise one dense solve, and say so.
 
     A while-loop of at most one turn is a branch that stays lazy under `vmap`, where `cond` would compute both sides.
-    Its matrix depends on the loop's own state: XLA would otherwise hoist the factorisation out and pay it every step.
+    Its matrix depends on the loop's own state (a good edge gets the identity): XLA would otherwise hoist the matrix
+    and its factorisation out and pay them every step.
     """
     tolerance = 1e-10 if b.dtype == jnp.float64 else 1e-4
     # all(≤), not max ≤: XLA's reduction may lose a NaN that the iteration produced
     bad = ~jnp.all(jnp.abs(residual) <= tolerance * jnp.max(jnp.abs(rhs)) + jnp.finfo(b.dtype).tiny)
-    eye = jnp.eye(b.shape[0], dtype=b.dtype)
     solution, _ = jax.lax.while_loop(
         lambda carry: carry[1],
-        lambda carry: (jnp.linalg.solve(jnp.where(carry[1], matrix(), eye), b), jnp.zeros((), bool)),
+        lambda carry: (jnp.linalg.solve(matrix(carry[1]), b), jnp.zeros((), bool)),
         (solution, bad),
     )
     return solution, bad
