@@ -14,7 +14,8 @@ channels are latent features: there is no gas, no flux constraint and no competi
 with sensors as nodes "advection" is learned mixing, not transport.
 
 **Reference**: ADR-GNN, arXiv 2307.16092, in its spatio-temporal form: velocities come from the history, the
-transported features from the state. Sizes (c = 64, e = 32, 4 layers, h = 0.25, dropout 0.1) are this project's.
+transported features from the state. No official code was found; the equations are those that two independent
+re-implementations quote. Sizes (c = 64, e = 32, 4 layers, h = 0.25, dropout 0.1) are this project's.
 
 **Departures**: sensors as nodes of a complete graph with self-edges; the diffusion is solved in closed form (the
 Laplacian of this graph has only the eigenvalues 0 and 1); no time embedding, as a window does not know when it was

@@ -6,8 +6,8 @@ r"""1DCNN-LSTM: two convolutions shorten the window fourfold, an LSTM reads what
 
 pool₂ is the larger of two neighbouring steps, GN is GroupNorm with one group (over channels and time of the window).
 
-**Reference**: no single paper defines this model for electronic noses; the sizes (64, 128, LSTM 128, dense 64, dropout
-0.3) are this project's reading of the common forms, among them the CLSTM of Sensors 2021, 21:4826.
+**Reference**: no single paper defines this model for electronic noses; the nearest by name is CLSTM, Sensors 2021,
+21:4826, whose sizes were not available. The sizes (64, 128, LSTM 128, dense 64, dropout 0.3) are this project's choice.
 
 **Departures**: GroupNorm instead of BatchNorm (the same number of parameters, no running statistics); one bias vector
 in the LSTM, since a second one only adds to it. The hidden state hₛ is held over the four time steps that it covers,
