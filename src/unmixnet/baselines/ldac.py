@@ -12,8 +12,8 @@ literal reading built here has 640,894 less the dead key biases.
 
 **Departures**: GroupNorm with one group instead of BatchNorm in the blocks (the same number of parameters, no running
 statistics). Unstated in the reference and chosen here: gate from the time mean with ReLU; dropout after each part;
-4 heads and no dropout in the pooling; blocks skipped per sample. Lags not shorter than the window are left out. No key bias
-(`attention`).
+4 heads and no dropout in the pooling; blocks skipped per sample. Lags not shorter than the window are left out. No
+key bias (`attention`).
 """
 
 from typing import NamedTuple
