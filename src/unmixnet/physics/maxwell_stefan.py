@@ -78,24 +78,26 @@ def edge_flux(
     shared = law.D.ndim == 2
     D_axis = None if shared else 0
     R = resistance(law.D) if shared else jax.vmap(resistance)(law.D)
-    solve = {
-        "exact": lambda x, b, R, _: flux(x, b, R) if shared else (_direct(x, b, R), jnp.zeros((), bool)),
-        "direct": lambda x, b, R, _: (_direct(x, b, R), jnp.zeros((), bool)),
-        "ideal": lambda x, b, R, _: (_bordered(x, b, R, jnp.zeros_like(b), 0.0), jnp.zeros((), bool)),
-        "regularised": lambda x, b, R, _: (
-            _bordered(x, b, R, jnp.zeros_like(b), law.epsilon),
-            jnp.zeros((), bool),
-        ),
-        "weighted": lambda x, b, R, w: (_weighted(x, b, R, w, law.omega, law.mu), jnp.zeros((), bool)),
-    }[law.form]
     prior = jnp.zeros_like(x_tail) if law.prior is None else law.prior
 
     def one_edge(x_tail, x_head, c, length, scale, R, prior):
-        x, b = 0.5 * (x_tail + x_head), -c * gradient(x_tail, x_head, length)
-        J, fell_back = solve(x, b, R, prior)
+        x, g = 0.5 * (x_tail + x_head), gradient(x_tail, x_head, length)
+        if law.form == "exact" and shared:
+            J, fell_back = flux(x, -c * g, R)
+        else:
+            J, fell_back = _dense(law, x, g, c, R, prior), jnp.zeros((), bool)
         return scale * close(J), fell_back
 
     return jax.vmap(one_edge, in_axes=(0, 0, 0, 0, 0, D_axis, 0))(x_tail, x_head, c, length, law.scale, R, prior)
+
+
+def _dense(law: MaxwellStefan, x, g, c, R, prior) -> Float[Array, " S"]:
+    """One edge by a dense solve: trace-exact, or one of the published projections in their own units."""
+    if law.form in ("exact", "direct"):
+        return _direct(x, -c * g, R)
+    if law.form == "weighted":
+        return _weighted(x, g, R / c, prior, law.omega, law.mu)
+    return _bordered(x, g, R / c, law.epsilon if law.form == "regularised" else 0.0)
 
 
 def gradient(x_tail: Float[Array, " S"], x_head: Float[Array, " S"], length: Float[Array, ""]) -> Float[Array, " S"]:
@@ -231,26 +233,26 @@ def _direct(x: Float[Array, " S"], b: Float[Array, " S"], R: Float[Array, "S S"]
 # ---------------------------------------------------------------- as published
 
 
-def component_laplacian(x: Float[Array, " S"], R: Float[Array, "S S"]) -> Float[Array, "S S"]:
-    """c̄ L^c with γᵢⱼ = x̄ᵢ x̄ⱼ/(c̄ Dᵢⱼ): symmetric, positive semidefinite, null vector 1."""
-    gamma = x[:, None] * R * x[None, :]
+def component_laplacian(x: Float[Array, " S"], R_over_c: Float[Array, "S S"]) -> Float[Array, "S S"]:
+    """L^c with γᵢⱼ = x̄ᵢ x̄ⱼ/(c̄ Dᵢⱼ): symmetric, positive semidefinite, null vector 1."""
+    gamma = x[:, None] * R_over_c * x[None, :]
     gamma = gamma - jnp.diag(jnp.diag(gamma))
     return jnp.diag(jnp.sum(gamma, axis=1)) - gamma
 
 
-def _bordered(x, b, R, extra, epsilon):
-    """KKT system [[L + εI, x], [xᵀ, 0]] [w; λ] = [b; 0], J = x w (Theorem 2; ε_K > 0 is the supplement's)."""
+def _bordered(x, g, R_over_c, epsilon):
+    """KKT system [[L + εI, x], [xᵀ, 0]] [w; λ] = [−g; 0], J = x w (Theorem 2; ε_K > 0 is the supplement's)."""
     S = x.shape[0]
-    L = component_laplacian(x, R) + epsilon * jnp.eye(S, dtype=x.dtype)
+    L = component_laplacian(x, R_over_c) + epsilon * jnp.eye(S, dtype=x.dtype)
     kkt = jnp.block([[L, x[:, None]], [x[None, :], jnp.zeros((1, 1), x.dtype)]])
-    return x * jnp.linalg.solve(kkt, jnp.append(b + extra, 0))[:S]
+    return x * jnp.linalg.solve(kkt, jnp.append(-g, 0))[:S]
 
 
-def _weighted(x, b, R, prior, omega, mu):
-    """arg min ‖L w − b‖²_Ω + μ‖w − w̃‖² subject to x·w = 0, by its KKT system (the paper's implemented layer)."""
+def _weighted(x, g, R_over_c, prior, omega, mu):
+    """arg min ‖L w + g‖²_Ω + μ‖w − w̃‖² subject to x·w = 0, by its KKT system (the paper's implemented layer)."""
     S = x.shape[0]
-    L = component_laplacian(x, R)
+    L = component_laplacian(x, R_over_c)
     weighted = L.T if omega is None else L.T * omega
     H = weighted @ L + mu * jnp.eye(S, dtype=x.dtype)
     kkt = jnp.block([[H, x[:, None]], [x[None, :], jnp.zeros((1, 1), x.dtype)]])
-    return x * jnp.linalg.solve(kkt, jnp.append(weighted @ b + mu * prior, 0))[:S]
+    return x * jnp.linalg.solve(kkt, jnp.append(mu * prior - weighted @ g, 0))[:S]
