@@ -147,44 +147,37 @@ def _solve(x, m, R, sigma, b):
     b0 = b - x * total
     J0 = b0 / m
     scale = jnp.sum(jnp.where(x > 0, b0 * J0 / jnp.where(x > 0, x, 1), 0))
-    w = _weighted_cg(x, m, R, times(R, J0), scale)
-    J = (b0 + x * times(R, J0 + x * w)) / m
+    w, good = _weighted_cg(x, m, R, times(R, J0), scale)
+    J = J0 + x * w
     J = J - x * (jnp.sum(J) / jnp.sum(x))
-    residual = b0 - m * J + x * times(R, J)
-    return _direct_if_needed(
-        J + x * total / sigma,
-        residual,
-        b0,
-        lambda bad: _direct_operator(jnp.where(bad, x, 0), jnp.where(bad, m, 1), R, sigma),
-        b,
-    )
+    return _direct_unless(good, J + x * total / sigma, lambda x, m: _direct_operator(x, m, R, sigma), x, m, b)
 
 
 def _transpose_solve(x, m, R, sigma, s):
     mean = jnp.sum(x * s)
-    s0 = s - mean
-    w = _weighted_cg(x, m, R, s0, jnp.zeros((), s.dtype))
-    w = (s0 + times(R, x * w)) / m
-    w = w - jnp.sum(x * w)
-    residual = s0 - m * w + times(R, x * w)
-    return _direct_if_needed(
-        w + mean / sigma,
-        residual,
-        s0,
-        lambda bad: _direct_operator(jnp.where(bad, x, 0), jnp.where(bad, m, 1), R, sigma).T,
-        s,
-    )
+    w, good = _weighted_cg(x, m, R, s)
+    w = w - jnp.sum(x * w) + mean / sigma
+    return _direct_unless(good, w, lambda x, m: _direct_operator(x, m, R, sigma).T, x, m, s)
 
 
-def _weighted_cg(x, m, R, s, scale):
-    """Conjugate gradients for (M − R X) w = s in the inner product Σ x u v, preconditioned by M."""
-    tolerance = 1e-14 if s.dtype == jnp.float64 else 1e-6
+def _weighted_cg(x, m, R, s, scale=None):
+    """Conjugate gradients for (M − R X) w = s − x·s in the inner product Σ x u v, preconditioned by M.
+
+    The weight does not see traces, so the last iterate w is followed by one sweep of Jacobi, (s + R X w)/m = w + r/m,
+    which is already at hand and takes every component from the plentiful ones. Also: is the residual small, compared
+    with `scale` (the answer's size in the same norm; by default that of s, mean included)?
+    """
+    tolerance, acceptable = (1e-14, 1e-10) if s.dtype == jnp.float64 else (1e-6, 1e-4)
+    # in units of its own size, so that a vanishing right-hand side (of a derivative, say) does not underflow
+    size = jnp.max(jnp.abs(s))
+    unit = jnp.where(size > 0, size, 1)
+    s = s / unit
+    scale = jnp.sum(x * s * s / m) if scale is None else scale / unit / unit
     s = s - jnp.sum(x * s)
     z = s / m
-    rz = jnp.sum(x * s * z)
-    # the floor keeps α from 0/0 when a vanishing right-hand side underflows
+    first = jnp.sum(x * s * z)
     floor = jnp.finfo(s.dtype).tiny / jnp.finfo(s.dtype).eps
-    stop = jnp.maximum(tolerance**2 * (rz + scale), floor)
+    stop = jnp.maximum(tolerance**2 * (first + scale), floor)
 
     def going(carry):
         _, _, _, rz, k = carry
@@ -199,26 +192,25 @@ def _weighted_cg(x, m, R, s, scale):
         rz_next = jnp.sum(x * r * z)
         return w, r, z + (rz_next / rz) * p, rz_next, k + 1
 
-    w, *_ = jax.lax.while_loop(going, iterate, (jnp.zeros_like(s), s, z, rz, 0))
-    return w
+    w, r, _, rz, _ = jax.lax.while_loop(going, iterate, (jnp.zeros_like(s), s, z, first, 0))
+    return unit * (w + r / m), rz <= jnp.maximum(acceptable**2 * (first + scale), floor)
 
 
-def _direct_if_needed(solution, residual, rhs, matrix, b):
-    """Accept the iterate if its residual is at rounding level; otherwise one dense solve, and say so.
+def _direct_unless(good, solution, operator, x, m, b):
+    """Accept the iterate if its residual is small; otherwise (NaN included) one dense solve, and say so.
 
     A while-loop of at most one turn is a branch that stays lazy under `vmap`, where `cond` would compute both sides.
     Its matrix depends on the loop's own state (a good edge gets the identity): XLA would otherwise hoist the matrix
     and its factorisation out and pay them every step.
     """
-    tolerance = 1e-10 if b.dtype == jnp.float64 else 1e-4
-    # all(≤), not max ≤: XLA's reduction may lose a NaN that the iteration produced
-    bad = ~jnp.all(jnp.abs(residual) <= tolerance * jnp.max(jnp.abs(rhs)) + jnp.finfo(b.dtype).tiny)
-    solution, _ = jax.lax.while_loop(
-        lambda carry: carry[1],
-        lambda carry: (jnp.linalg.solve(matrix(carry[1]), b), jnp.zeros((), bool)),
-        (solution, bad),
-    )
-    return solution, bad
+
+    def solve(carry):
+        _, bad = carry
+        matrix = operator(jnp.where(bad, x, 0), jnp.where(bad, m, 1))
+        return jnp.linalg.solve(matrix, b), jnp.zeros((), bool)
+
+    solution, _ = jax.lax.while_loop(lambda carry: carry[1], solve, (solution, ~good))
+    return solution, ~good
 
 
 def _direct_operator(x, m, R, sigma):

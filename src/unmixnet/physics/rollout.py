@@ -4,6 +4,7 @@ The rollout is a `scan` over `step`; `save` selects what comes back, `Policy.che
 (with `"sqrt"`, √T states instead of T). One sample, to be lifted by `vmap`.
 """
 
+import dataclasses
 import math
 from collections.abc import Iterable
 
@@ -15,7 +16,7 @@ from jaxtyping import Array, Float, Int
 from unmixnet.physics import closure
 from unmixnet.physics.closure import Closure
 from unmixnet.physics.geometry import Geometry
-from unmixnet.physics.state import Process, Reservoirs, State, Status, check
+from unmixnet.physics.state import Process, Reservoirs, State, Status, check, verdicts
 from unmixnet.physics.step import Policy, step
 
 __all__ = ["SAVEABLE", "Policy", "Rollout", "Saved", "rollout"]
@@ -66,10 +67,11 @@ def rollout(
     """
     policy = policy or Policy()
     save = frozenset(save)
-    before = check(process, geometry, start, dt)
+    verdict = verdicts(process, start, dt)
+    before = check(verdict)
     feasible = before == Status.OK
     shown = jax.tree.map(lambda leaf: jnp.where(jnp.isfinite(leaf), leaf, 0), start)
-    process, start, dt = _neutralise(feasible, (process, start, dt))
+    process, start, dt = _neutralise(verdict, process, start, dt)
 
     def advance(carry, _):
         state, status, failed_at, direct, n = carry
@@ -133,17 +135,23 @@ def _adsorbed(state: State, process: Process) -> Float[Array, " S"]:
     return moles.at[0].set(0)
 
 
-def _neutralise(feasible, tree):
-    """Leave a feasible problem untouched; make an impossible one harmless, so that not even its gradient is NaN."""
+def _neutralise(verdict: dict[str, Array], process: Process, start: State, dt: Array):
+    """Make what is impossible harmless, so that not even its gradient is NaN.
 
-    def harmless(leaf):
-        if not eqx.is_inexact_array(leaf):
-            return leaf
-        limits = jnp.finfo(leaf.dtype)
-        tame = (leaf >= jnp.sqrt(limits.tiny)) & (leaf <= jnp.sqrt(limits.max))
-        return jnp.where(feasible | tame, leaf, 1)
+    Each part goes by its own verdict: coefficients that a batch shares stay shared, whatever is wrong with one sample.
+    """
 
-    return jax.tree.map(harmless, tree)
+    def harmless(part: str, tree):
+        def tame(leaf):
+            limits = jnp.finfo(leaf.dtype)
+            fits = (leaf >= jnp.sqrt(limits.tiny)) & (leaf <= jnp.sqrt(limits.max))
+            return jnp.where(verdict[part] | fits, leaf, 1)
+
+        return jax.tree.map(lambda leaf: tame(leaf) if eqx.is_inexact_array(leaf) else leaf, tree)
+
+    parts = [field.name for field in dataclasses.fields(process)]
+    process = Process(**{part: harmless(part, getattr(process, part)) for part in parts})
+    return process, harmless("state", harmless("cells", start)), harmless("dt", dt)
 
 
 def _scan(body, carry, length: int, checkpoint: str):

@@ -134,8 +134,8 @@ def clean_air(process: Process, geometry: Geometry) -> State:
     return State(N, theta, y, Reservoirs(zero, zero, zero, zero, zero), jnp.zeros((), dtype))
 
 
-def check(process: Process, geometry: Geometry, state: State, dt: Float[Array, ""]) -> Array:
-    """Status code of a problem before its first step: OK, or the operator whose coefficients are impossible."""
+def verdicts(process: Process, state: State, dt: Float[Array, ""]) -> dict[str, Array]:
+    """Whether each part of a problem is possible, before its first step."""
     source, flow, law, surface, readout = (
         process.source,
         process.flow,
@@ -147,34 +147,56 @@ def check(process: Process, geometry: Geometry, state: State, dt: Float[Array, "
     D = jnp.where(off, law.D, 1)
     asymmetry = jnp.abs(D - jnp.swapaxes(D, -1, -2))
     openings = (flow.inlet_flow, flow.outlet_flow) if isinstance(flow, Velocities) else (flow.inlet_flow, flow.rate)
-    good = {
-        Status.BAD_STEP: _finite(dt) & _positive(dt),
-        Status.BAD_STATE: _not_negative((state.N, state.theta))
+    return {
+        "dt": _finite(dt) & _positive(dt),
+        "state": _not_negative((state.N, state.theta))
         & _finite(state)
         & jnp.all(jnp.abs(jnp.sum(state.theta, axis=1) - 1) < 1e-3),
-        Status.EMPTY_CELL: jnp.all(jnp.sum(state.N, axis=1) > 0),
-        Status.BAD_SOURCE: _finite(source)
+        "cells": jnp.all(jnp.sum(state.N, axis=1) > 0),
+        "source": _finite(source)
         & _not_negative((source.amount, source.p_src))
         & (jnp.abs(jnp.sum(source.p_src) - 1) < 1e-3)
         & _profile(source.profile),
-        Status.BAD_ADVECTION: _finite(openings) & _not_negative(openings) & jnp.all(_flat(flow) < jnp.inf),
-        Status.BAD_DIFFUSION: _finite((D, law.scale, law.prior, law.omega, process.wall))
+        "flow": _finite(openings)
+        & _not_negative(openings)
+        & (_finite(flow) if isinstance(flow, Velocities) else jnp.all(_flat(flow) < jnp.inf)),
+        "diffusion": _finite((D, law.scale, law.prior, law.omega))
         & _positive((D, law.scale))
         & jnp.all(asymmetry <= 1e-5 * D)
-        & _not_negative((law.omega, process.wall)),
-        Status.BAD_ADSORPTION: _finite(surface) & _not_negative(surface),
-        Status.BAD_READOUT: _finite(readout)
+        & _not_negative(law.omega),
+        "wall": _finite(process.wall) & _not_negative(process.wall),
+        "surface": _finite(surface) & _not_negative(surface),
+        "readout": _finite(readout)
         & _positive((readout.tau_rise, readout.tau_recovery))
         & _not_negative((readout.beta, readout.gain, readout.g))
         & _transduction(readout.g),
-        Status.BAD_OPENING: _schedule(process.inlet) & _schedule(process.boundary),
-        Status.BAD_CONDITIONS: _finite(process.conditions)
+        "inlet": _schedule(process.inlet),
+        "boundary": _schedule(process.boundary),
+        "conditions": _finite(process.conditions)
         & _positive((process.conditions.temperature, process.conditions.pressure))
         & (process.conditions.humidity >= 0),
     }
-    if isinstance(flow, Velocities):
-        good[Status.BAD_ADVECTION] = good[Status.BAD_ADVECTION] & _finite(flow)
-    codes = [jnp.where(fine, 0, int(code)) for code, fine in good.items()]
+
+
+_BLAMED = {
+    "dt": Status.BAD_STEP,
+    "state": Status.BAD_STATE,
+    "cells": Status.EMPTY_CELL,
+    "source": Status.BAD_SOURCE,
+    "flow": Status.BAD_ADVECTION,
+    "diffusion": Status.BAD_DIFFUSION,
+    "wall": Status.BAD_DIFFUSION,
+    "surface": Status.BAD_ADSORPTION,
+    "readout": Status.BAD_READOUT,
+    "inlet": Status.BAD_OPENING,
+    "boundary": Status.BAD_OPENING,
+    "conditions": Status.BAD_CONDITIONS,
+}
+
+
+def check(verdict: dict[str, Array]) -> Array:
+    """Status code of a problem before its first step: OK, or the operator whose coefficients are impossible."""
+    codes = [jnp.where(possible, 0, int(_BLAMED[part])) for part, possible in verdict.items()]
     return jnp.max(jnp.stack(codes)).astype(jnp.int32)
 
 
