@@ -97,4 +97,5 @@ def _coherence(found: dict) -> list[str]:
 
 
 def _source(record: dict) -> str:
-    return f"`{record['command']}`, commit {record['commit']}, {record['date']}."
+    begun = "".join(f"begun at commit {run['commit']}, resumed at " for run in record.get("earlier", ()))
+    return f"`{record['command']}`, {begun}commit {record['commit']}, {record['date']}."

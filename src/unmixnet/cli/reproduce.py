@@ -51,10 +51,15 @@ def peers(
             raise ConfigError(f"no table {name!r}", remedy=f"Choose among {', '.join(names())}")
     target = out or (None if only else RESULTS / "peers.json")
     kept = json.loads(target.read_text()) if resume and target and target.is_file() else {}
-    done, rows = list(kept.get("tables", ())), list(kept.get("rows", ()))
+    done, rows = [*kept.get("tables", ())], [*kept.get("rows", ())]
     todo = tuple(name for name in only or names() if name not in done)
     command = "unmixnet reproduce peers" + "".join(f" --only '{name}'" for name in only or ())
-    result = provenance(command, seeds=seeds, models=statements(), tables=done, rows=rows)
+    earlier = (
+        [*kept.get("earlier", ()), {"commit": kept["commit"], "date": kept["date"], "tables": [*done]}]
+        if kept
+        else []
+    )
+    result = provenance(command, seeds=seeds, models=statements(), earlier=earlier, tables=done, rows=rows)
     with stages() as progress:
         for name, new in reproduce_peers(data, seeds=seeds, only=todo, progress=progress) if todo else ():
             done.append(name)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from unmixnet.peers.samples import Samples, Task
 
 __all__ = ["PEERS", "Fitted", "Peer"]
 
+Weights = Literal["uniform", "distance"]
 _ALPHAS = tuple(10.0**power for power in range(-1, 7))
 
 
@@ -67,13 +69,13 @@ def _mean(X: np.ndarray, samples: Samples, task: Task, seed: int) -> Predict:
     return lambda X: np.tile(mean, (len(X), 1))
 
 
-def _neighbours(count: int, *, scaled: bool = False) -> Make:
+def _neighbours(count: int, *, scaled: bool = False, weights: Weights = "uniform") -> Make:
     def make(X: np.ndarray, samples: Samples, task: Task, seed: int) -> Predict:
         from sklearn.neighbors import KNeighborsRegressor
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
-        model = KNeighborsRegressor(count, algorithm="kd_tree")
+        model = KNeighborsRegressor(count, weights=weights, algorithm="kd_tree")
         return (make_pipeline(StandardScaler(), model) if scaled else model).fit(X, samples.targets).predict
 
     return make
@@ -163,6 +165,13 @@ PEERS: dict[str, Peer] = {
         Peer("mean", NOTHING, "the mean of the training labels", False, _mean),
         Peer("1-NN", MEANS, "the label of the nearest training window", False, _neighbours(1)),
         Peer("1-NN log", LOG_MEANS, "the label of the nearest training window", False, _neighbours(1)),
+        Peer(
+            "15-NN log weighted",
+            LOG_MEANS,
+            "the mean label of the 15 nearest, standardised, weighted by inverse distance",
+            False,
+            _neighbours(15, scaled=True, weights="distance"),
+        ),
         Peer("15-NN log", LOG_MEANS, "the mean label of the 15 nearest", False, _neighbours(15)),
         Peer(
             "5-NN",

@@ -81,6 +81,7 @@ TABLES: tuple[Table, ...] = (
     _whole("official-recordings", _OFFICIAL, _LEARNERS),
     Table("clean", _CLEAN, *_MIX, (*_NULLS, "5-NN", "ridge", "extra-trees")),
     _whole("clean-recordings", _CLEAN, _LEARNERS),
+    _whole("clean-neighbours", _CLEAN, ("15-NN log weighted",)),
     Table("new-session", ("smellnet-mixture:new-session",), *_MIX, (*_CHEAP, "extra-trees")),
     Table("leave-session-out", _SESSIONS, *_MIX, _CHEAP, most_seeds=3),
     _whole("leave-session-out-recordings", _SESSIONS, ("extra-trees",), most_seeds=3),
