@@ -79,9 +79,7 @@ def _leaks(found: dict) -> list[str]:
     lines = ["| tested on | source | metric | score | knowing nothing |", "|---|---|---|---|---|"]
     for leak in found["leaks"]:
         score, null = f"{leak['score']:.3f}", f"{leak['null']:.3f}"
-        lines.append(
-            f"| {leak['test']} ({leak['n']}) | {leak['source']} | {leak['metric']} | {score} | {null} |"
-        )
+        lines.append(f"| {leak['test']} ({leak['n']}) | {leak['source']} | {leak['metric']} | {score} | {null} |")
     return lines
 
 

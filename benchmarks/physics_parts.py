@@ -72,7 +72,15 @@ def _speed(record: dict) -> list[str]:
                 f"{ours['memory_bytes'] / 1e6:.3g} / {plain['memory_bytes'] / 1e6:.3g}",
             ]
         )
-    columns = ["odorants", "batch", "pass", "ours [ms/sample]", "plain [ms/sample]", "ratio", "memory, ours / plain [MB]"]
+    columns = [
+        "odorants",
+        "batch",
+        "pass",
+        "ours [ms/sample]",
+        "plain [ms/sample]",
+        "ratio",
+        "memory, ours / plain [MB]",
+    ]
     return [*_table(columns, rows), "", _source(record)]
 
 

@@ -53,9 +53,7 @@ def test_a_pause_of_more_than_six_hours_starts_a_session():
     assert sessions(hours) == {"a": 0, "b": 0, "c": 0, "d": 1, "e": 1}
 
 
-@pytest.mark.parametrize(
-    "name", ["air_20240115_103000.csv", "air-2024-01-15T10-30.csv", "2024-01-15 10:30:00.csv"]
-)
+@pytest.mark.parametrize("name", ["air_20240115_103000.csv", "air-2024-01-15T10-30.csv", "2024-01-15 10:30:00.csv"])
 def test_a_date_in_the_name_is_a_time_too(name):
     assert date_ms(name) == 1_705_314_600_000
     assert date_ms("air_20241315_103000.csv") is None

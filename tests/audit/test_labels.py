@@ -30,7 +30,5 @@ def test_thirds_written_as_33_sum_to_99():
 
 
 def test_a_support_is_shared_whatever_the_ratios():
-    takes = [
-        make_take(f, sensor_like(RNG)) for f in ("train/a20_b80.csv", "test/a50_b50.csv", "test/a50_c50.csv")
-    ]
+    takes = [make_take(f, sensor_like(RNG)) for f in ("train/a20_b80.csv", "test/a50_b50.csv", "test/a50_c50.csv")]
     assert shared_supports(takes, supports(takes)) == {"test": 1}

@@ -23,10 +23,7 @@ def takes():
     """A hundred real recordings, a white-noise file, an altered copy, an exact copy, a label conflict."""
     rng = np.random.default_rng(0)
     labels = ("almond", "clove20_almond80")
-    real = [
-        make_take(_name("test" if i % 4 == 0 else "train", labels[i % 2], i), sensor_like(rng))
-        for i in range(100)
-    ]
+    real = [make_take(_name("test" if i % 4 == 0 else "train", labels[i % 2], i), sensor_like(rng)) for i in range(100)]
     parent = real[2].recording.readings
     noise = make_take("train/almond.zzzz0000.csv", parent.mean(0) + rng.normal(0, 4, parent.shape))
     altered = make_take("test/almond.zzzz0001.csv", 0.9 * parent + rng.normal(0, 0.5, parent.shape))

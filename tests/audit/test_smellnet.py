@@ -100,9 +100,7 @@ def test_all_59_dead_bme680_are_found_and_nothing_else_is_called_dead(base_repor
     dead = {Path(v.file).stem for v in base_report.verdicts if any("dead" in what for what in v.unhealthy)}
     assert dead == {name for name, row in rows.items() if row["bme680_dead"] == "True"}
     assert len(dead) == 59
-    assert {Path(v.file).stem: v.rows for v in base_report.verdicts} == {
-        n: int(r["rows"]) for n, r in rows.items()
-    }
+    assert {Path(v.file).stem: v.rows for v in base_report.verdicts} == {n: int(r["rows"]) for n, r in rows.items()}
     sentinel = {Path(v.file).stem for v in base_report.verdicts if "Benzene: sentinel" in v.unhealthy}
     assert sentinel == {name for name, row in rows.items() if float(row["benzene_overflow_frac"]) > 0}
 

@@ -46,9 +46,7 @@ def test_a_manifest_is_believed_where_it_names_label_session_and_split(folder, t
     for path in folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     rows = ["file,label,session,split"]
-    rows += [
-        f"{n}_{i}.csv,{n},day{i},{'test' if i == 2 else 'train'}" for n in ("coffee", "tea") for i in range(3)
-    ]
+    rows += [f"{n}_{i}.csv,{n},day{i},{'test' if i == 2 else 'train'}" for n in ("coffee", "tea") for i in range(3)]
     (tmp_path / "manifest.csv").write_text("\n".join(rows) + "\n")
     found = json.loads(run("audit", str(tmp_path), "--json", "--report", str(tmp_path / "page.html")).stdout)
     assert [split["name"] for split in found["splits"]] == ["train", "test"]

@@ -130,8 +130,7 @@ FAMILIES: dict[str, list[tuple[str, bytes, Code]]] = {
         ("as the last line", text([*M, M[0]]), Code.RESTART),
     ],
     "inf, nan, ovf": [
-        (token, text(_with_field(B, 12, 7, token)), Code.NOT_A_READING)
-        for token in ("nan", "inf", "-inf", "ovf", "")
+        (token, text(_with_field(B, 12, 7, token)), Code.NOT_A_READING) for token in ("nan", "inf", "-inf", "ovf", "")
     ],
     "ragged row": [
         ("too short", text(_inserted(M, 9, "900.0,512,600")), Code.RAGGED_ROW),
@@ -225,8 +224,4 @@ FAMILIES: dict[str, list[tuple[str, bytes, Code]]] = {
     ],
 }
 
-CASES = [
-    Case(family, variant, raw, code)
-    for family, variants in FAMILIES.items()
-    for variant, raw, code in variants
-]
+CASES = [Case(family, variant, raw, code) for family, variants in FAMILIES.items() for variant, raw, code in variants]

@@ -46,7 +46,6 @@ def uci(rows: int, *, seed: int = 0, rate_Hz: float = 100.0) -> str:
     readings = 2000 + 20 * np.cumsum(rng.normal(size=(rows, 16)), axis=0)
     co = np.where(np.arange(rows) < rows // 2, 0.0, 66.67)
     lines = [
-        f"{t / rate_Hz:.2f}    {co[t]:.2f}   0.00   " + "  ".join(f"{v:.2f}" for v in readings[t])
-        for t in range(rows)
+        f"{t / rate_Hz:.2f}    {co[t]:.2f}   0.00   " + "  ".join(f"{v:.2f}" for v in readings[t]) for t in range(rows)
     ]
     return "\n".join([UCI_HEADER, *lines]) + "\n"

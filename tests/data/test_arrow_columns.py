@@ -17,9 +17,7 @@ def test_numbers_of_every_kind_become_floats_and_null_becomes_nan():
 def test_chunks_and_slices_change_nothing(sizes: list[int]):
     parts = [pa.table({"f": np.arange(float(size))}) for size in sizes]
     table = pa.concat_tables(parts).slice(1, 3)
-    np.testing.assert_array_equal(
-        columns_of(table, ["f"])[:, 0], np.concatenate([np.arange(s) for s in sizes])[1:4]
-    )
+    np.testing.assert_array_equal(columns_of(table, ["f"])[:, 0], np.concatenate([np.arange(s) for s in sizes])[1:4])
 
 
 def test_words_are_no_numbers():

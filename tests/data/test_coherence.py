@@ -66,9 +66,7 @@ def test_parallel_fingerprints_do_not_even_identify_a_single_component():
     assert len(sparse_explanations(H, H[:, 0], 1)) == 2
 
 
-@pytest.mark.parametrize(
-    ("mu", "s"), [(1.0, 0), (0.999, 1), (1 / 3, 1), (0.333, 2), (0.2, 2), (0.199, 3), (0.01, 50)]
-)
+@pytest.mark.parametrize(("mu", "s"), [(1.0, 0), (0.999, 1), (1 / 3, 1), (0.333, 2), (0.2, 2), (0.199, 3), (0.01, 50)])
 def test_the_guarantee_is_strict(mu, s):
     assert guaranteed_sparsity(mu) == s
     assert s == 0 or mu < 1 / (2 * s - 1)

@@ -52,9 +52,7 @@ def test_without_a_manifest_every_recording_is_listed(folder: Path):
         ([], 1, "no row"),
     ],
 )
-def test_a_manifest_that_is_wrong_is_refused_at_its_line(
-    folder: Path, rows: list[str], line: int, named: str
-):
+def test_a_manifest_that_is_wrong_is_refused_at_its_line(folder: Path, rows: list[str], line: int, named: str):
     with pytest.raises(DataError, match=named) as caught:
         load("folder", manifest(folder, *rows))
     assert f"line {line}" in caught.value.where

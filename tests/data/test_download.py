@@ -76,9 +76,7 @@ def test_a_part_longer_than_the_file_is_fetched_anew_when_the_size_is_not_known(
         ({"git_sha1": "0" * 40}, "Git digest"),
     ],
 )
-def test_a_file_that_is_not_the_published_one_is_discarded(
-    home: Home, tmp_path: Path, known: dict, named: str
-):
+def test_a_file_that_is_not_the_published_one_is_discarded(home: Home, tmp_path: Path, known: dict, named: str):
     with pytest.raises(FetchError, match=named):
         download(remote(home, **known), tmp_path / "file")
     assert list(tmp_path.iterdir()) == []

@@ -36,9 +36,7 @@ def offer_mixtures(home: Home, count: int = 6) -> None:
 def test_a_data_set_is_fetched_file_by_file_and_can_be_loaded(home: Home, tmp_path: Path):
     offer_mixtures(home)
     arrived: list[int] = []
-    report = fetch(
-        "smellnet-mixture", tmp_path, mirror=home.url, progress=lambda count, _: arrived.append(count)
-    )
+    report = fetch("smellnet-mixture", tmp_path, mirror=home.url, progress=lambda count, _: arrived.append(count))
     assert (report.fetched, report.already_there) == (6, 0)
     assert sum(arrived) == report.total_bytes
     assert not (tmp_path / "smellnet" / "base_data").exists()
@@ -130,9 +128,7 @@ def test_fetching_uci_from_the_command_line_leaves_its_cache_ready(home: Home, t
     home.files[ARCHIVE] = zipped(ethylene_CO=uci(300), ethylene_methane=uci(200, seed=1))
     environment = os.environ | {"UNMIXNET_CACHE": str(tmp_path / "cache")}
     command = ["data", "fetch", "uci-dynamic", "--to", str(tmp_path), "--mirror", home.url, "--json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "unmixnet", *command], capture_output=True, text=True, env=environment
-    )
+    done = subprocess.run([sys.executable, "-m", "unmixnet", *command], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["fetched"] == 2
     assert len(list((tmp_path / "cache").rglob("*.parquet"))) == 4

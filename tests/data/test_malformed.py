@@ -58,9 +58,7 @@ def test_a_refusal_says_where_what_was_seen_what_was_expected_and_what_to_try(ca
     assert time.perf_counter() - start < 0.5
 
 
-@pytest.mark.parametrize(
-    ("at", "column", "value", "line"), [(12, 3, "4x", 13), (1, 0, "zero", 2), (40, 4, "--", 41)]
-)
+@pytest.mark.parametrize(("at", "column", "value", "line"), [(12, 3, "4x", 13), (1, 0, "zero", 2), (40, 4, "--", 41)])
 def test_a_bad_number_is_named_by_line_and_column(at, column, value, line, tmp_path: Path):
     lines = mixture()
     fields = lines[at].split(",")

@@ -120,9 +120,9 @@ def test_a_time_without_unit_is_taken_as_seconds_aloud(tmp_path: Path):
 
 def test_milliseconds_since_1970_are_a_time(tmp_path: Path):
     rows = "".join(f"{1714564800000 + 500 * i},{i},{i}\n" for i in range(30))
-    assert read_recording(
-        write(tmp_path, "timestamp_ms,A [counts],B [counts]", rows)
-    ).sample_rate_Hz == pytest.approx(2)
+    assert read_recording(write(tmp_path, "timestamp_ms,A [counts],B [counts]", rows)).sample_rate_Hz == pytest.approx(
+        2
+    )
 
 
 def test_a_file_of_bare_numbers_is_refused_for_want_of_names(tmp_path: Path):

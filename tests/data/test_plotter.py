@@ -39,9 +39,7 @@ def test_the_time_stamps_of_the_serial_monitor_are_the_time(tmp_path: Path):
 
 
 def test_boot_text_is_counted_and_every_reading_kept(tmp_path: Path):
-    recording = read(
-        tmp_path, "Booting...\nReady\n" + "CO:1,NO2:2\n" * 10 + "Brownout!\n" + "CO:3,NO2:4\n" * 10
-    )
+    recording = read(tmp_path, "Booting...\nReady\n" + "CO:1,NO2:2\n" * 10 + "Brownout!\n" + "CO:3,NO2:4\n" * 10)
     assert len(recording) == 20
     assert recording.found(Code.BOOT_TEXT)[0].count == 3
 

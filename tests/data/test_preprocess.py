@@ -59,9 +59,7 @@ def test_it_cannot_be_used_before_it_has_seen_training():
 @pytest.mark.parametrize("response", list(Response))
 @pytest.mark.parametrize("lags", [(), (5, 25)])
 def test_every_combination_travels_as_json_and_computes_the_same(baseline, response, lags):
-    made = Preprocessing(
-        ("a", "b"), baseline=baseline, response=response, lags=lags, keep_level=True, low_pass_Hz=1.0
-    )
+    made = Preprocessing(("a", "b"), baseline=baseline, response=response, lags=lags, keep_level=True, low_pass_Hz=1.0)
     if baseline is Baseline.NONE and response in (Response.RELATIVE, Response.LOG_RATIO):
         with pytest.raises(ConfigError, match="baseline"):
             made.fit(TRAIN)

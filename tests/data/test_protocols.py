@@ -40,9 +40,7 @@ def test_new_sessions_are_later_and_their_recipes_known(smellnet):
     assert {int(piece.session) for piece in fold.test} <= {10, 11, 12}
 
 
-@pytest.mark.parametrize(
-    ("what", "key"), [("session", lambda p: p.session), ("support", lambda p: p.label.support)]
-)
+@pytest.mark.parametrize(("what", "key"), [("session", lambda p: p.session), ("support", lambda p: p.label.support)])
 def test_leave_out_never_trains_on_what_it_tests(what, key, smellnet):
     made = protocol(f"smellnet-mixture:leave-{what}-out", smellnet.parent)
     tested = [piece.path for fold in made.folds for piece in fold.test]

@@ -25,9 +25,7 @@ def test_log_conductance_forgets_the_load_resistor():
     """Counts of a divider for conductance G and load R: 1023 G R / (1 + G R); a factor in R is an offset."""
     G = RNG.uniform(0.1, 10, size=(50, 3))
     counts = [1023 * G * R / (1 + G * R) for R in (1.0, 3.0)]
-    assert log_conductance(counts[1]) - log_conductance(counts[0]) == pytest.approx(
-        np.full(G.shape, np.log(3))
-    )
+    assert log_conductance(counts[1]) - log_conductance(counts[0]) == pytest.approx(np.full(G.shape, np.log(3)))
     first, second = (respond(c, c[0], Response.LOG_CONDUCTANCE) for c in counts)
     assert first == pytest.approx(second)
     assert respond(counts[0], counts[0][0], Response.LOG_CONDUCTANCE) == pytest.approx(np.log(G / G[0]))

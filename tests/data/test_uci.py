@@ -57,9 +57,7 @@ def test_white_space_changes_nothing(path: Path, tmp_path: Path, dress):
 
 
 @pytest.mark.parametrize("lost", [1, 5, 30, 77, 2000])
-def test_a_truncated_file_loses_nothing_before_the_cut_and_says_where_it_is(
-    path: Path, tmp_path: Path, lost: int
-):
+def test_a_truncated_file_loses_nothing_before_the_cut_and_says_where_it_is(path: Path, tmp_path: Path, lost: int):
     whole = read_recording(path)
     cut = tmp_path / "cut.txt"
     cut.write_bytes(path.read_bytes()[:-lost])

@@ -23,9 +23,7 @@ def text(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("rate_Hz", [10, 1])
-def test_a_row_of_a_view_is_the_mean_of_its_interval_and_never_looks_ahead(
-    text: Path, tmp_path: Path, rate_Hz: int
-):
+def test_a_row_of_a_view_is_the_mean_of_its_interval_and_never_looks_ahead(text: Path, tmp_path: Path, rate_Hz: int):
     full = read_recording(text)
     view = open_view(text, rate_Hz, folder=tmp_path / "cache")
     per = 100 // rate_Hz

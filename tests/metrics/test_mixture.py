@@ -54,9 +54,7 @@ def test_a_weight_counts_like_repetition(metric):
     rng = np.random.default_rng(0)
     guess = rng.dirichlet(np.ones(4), 3)
     times = np.array([2, 0, 3])
-    assert metric(guess, A, times) == pytest.approx(
-        metric(np.repeat(guess, times, 0), np.repeat(A, times, 0))
-    )
+    assert metric(guess, A, times) == pytest.approx(metric(np.repeat(guess, times, 0), np.repeat(A, times, 0)))
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,7 @@ def test_base_extra_trees_and_its_controls_agree_with_the_measured_rows(recall):
     assert _value(rows, "extra-trees", "Acc@1", "recording") == pytest.approx(0.767, abs=0.06)
     assert _value(rows, "chance", "Acc@1") == pytest.approx(0.02, abs=0.02)
     (first,) = {row.mean for row in run_control("base first row", recall, 1) if row.metric == "Acc@1"}
-    (surroundings,) = {
-        row.mean for row in run_control("base environment", recall, 1) if row.metric == "Acc@1"
-    }
+    (surroundings,) = {row.mean for row in run_control("base environment", recall, 1) if row.metric == "Acc@1"}
     assert first == pytest.approx(0.788, abs=0.05)
     assert surroundings == pytest.approx(0.664, abs=0.05)
 

@@ -42,9 +42,7 @@ def draw_composition(report: AuditReport) -> str:
         for name, values in counts.items():
             if not any(values):
                 continue
-            bars = axes.barh(
-                range(len(splits)), values, left=left, color=COLOURS[name], label=name, height=0.62
-            )
+            bars = axes.barh(range(len(splits)), values, left=left, color=COLOURS[name], label=name, height=0.62)
             labels = [str(v) if v > 0.03 * max(split.files for split in splits) else "" for v in values]
             axes.bar_label(bars, labels=labels, label_type="center", color="white", fontsize=9)
             left += values
@@ -66,15 +64,9 @@ def draw_timeline(report: AuditReport) -> str:
                 continue
             axes.axvspan(session.start_h / 24 - 0.12, session.end_h / 24 + 0.12, color="#e8eef2", lw=0)
             middle = (session.start_h + session.end_h) / 48
-            axes.text(
-                middle, -0.72, str(session.number + 1), ha="center", va="bottom", fontsize=8, color="#555"
-            )
+            axes.text(middle, -0.72, str(session.number + 1), ha="center", va="bottom", fontsize=8, color="#555")
         for row, name in enumerate(splits):
-            days = [
-                verdict.time_h / 24
-                for verdict in timed
-                if verdict.split == name and verdict.time_h is not None
-            ]
+            days = [verdict.time_h / 24 for verdict in timed if verdict.split == name and verdict.time_h is not None]
             colour = _SPLIT_COLOURS[row % len(_SPLIT_COLOURS)]
             axes.plot(days, np.full(len(days), row), "|", color=colour, ms=16, mew=0.8)
         axes.set_yticks(range(len(splits)), splits)
@@ -116,14 +108,8 @@ def draw_leaks(leaks: Sequence[Leak]) -> str:
         axes.text(null, -0.62, " knows nothing", fontsize=8, color="#333", va="bottom")
         axes.set_yticks(range(len(leaks)), [_wrap(leak.source) for leak in leaks])
         axes.set_ylim(len(leaks) - 0.5, -0.7)
-        better = (
-            "share of labels named correctly" if leaks[0].metric == "accuracy" else "mean error of the ratios"
-        )
-        arrow = (
-            "long bars mean the label leaks"
-            if leaks[0].metric == "accuracy"
-            else "short bars mean the label leaks"
-        )
+        better = "share of labels named correctly" if leaks[0].metric == "accuracy" else "mean error of the ratios"
+        arrow = "long bars mean the label leaks" if leaks[0].metric == "accuracy" else "short bars mean the label leaks"
         axes.set_xlabel(f"{better} ({arrow})")
         axes.set_xlim(0, max([null, *(leak.score for leak in leaks)]) * 1.15)
         return _svg(figure)

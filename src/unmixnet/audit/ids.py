@@ -13,9 +13,7 @@ from pathlib import PurePosixPath
 __all__ = ["counter_ms", "date_ms", "id_of", "recording_times_h", "sessions"]
 
 _ID = re.compile(r"(?<=\.)([0-9a-z]{8})(?: \(\d+\))?(?=\.)")
-_DATE = re.compile(
-    r"(20\d\d)[-_]?([01]\d)[-_]?([0-3]\d)[-_T ]*([0-2]\d)[-_:h]?([0-5]\d)(?:[-_:m]?([0-5]\d))?(?!\d)"
-)
+_DATE = re.compile(r"(20\d\d)[-_]?([01]\d)[-_]?([0-3]\d)[-_T ]*([0-2]\d)[-_:h]?([0-5]\d)(?:[-_:m]?([0-5]\d))?(?!\d)")
 _LINK_MS = 20 * 24 * 3_600_000
 _MS_PER_H = 3.6e6
 

@@ -25,9 +25,7 @@ def conflicts(takes: Sequence[Take]) -> dict[str, tuple[str, ...]]:
             continue
         claims = [finding.message for finding in take.recording.found(Code.LABEL_CONFLICT)]
         claims += _folder_claims(take, known)
-        claims += [
-            f"a file with the same bytes says {other}" for other in sorted(by_bytes[take.digest] - {own})
-        ]
+        claims += [f"a file with the same bytes says {other}" for other in sorted(by_bytes[take.digest] - {own})]
         if claims:
             found[take.file] = tuple(claims)
     return found

@@ -105,9 +105,7 @@ def _sources(example: Take) -> list[tuple[str, Features, bool]]:
         ("the first sample of the gas channels alone", lambda take: take.recording.readings[0, gas], False)
     ]
     if np.any(surroundings):
-        found.append(
-            ("temperature, pressure and humidity alone", lambda take: take.level[surroundings], False)
-        )
+        found.append(("temperature, pressure and humidity alone", lambda take: take.level[surroundings], False))
     return [
         *found,
         ("the whole recording: mean and spread of the gas channels", _level_and_spread(gas), True),

@@ -172,9 +172,7 @@ def _telling_example(
     """Of files whose parent is known, one whose parent moves much, so that the eye can compare."""
     tied = [verdict for verdict in members if verdict.parent is not None and verdict.copy_of is None]
     clear = [verdict for verdict in tied if (verdict.correlation or 1.0) >= 0.6] or tied
-    return max(
-        clear[:: max(len(clear) // tried, 1)], key=lambda verdict: _liveliness(verdict, recall), default=None
-    )
+    return max(clear[:: max(len(clear) // tried, 1)], key=lambda verdict: _liveliness(verdict, recall), default=None)
 
 
 def _liveliness(verdict: Verdict, recall: Callable[[str], Recording]) -> float:
@@ -189,8 +187,7 @@ def _leak_section(report: AuditReport) -> str:
     if not groups:
         return ""
     pictures = "".join(
-        f'<div class="figure"><b>{escape(test)}</b>{draw_leaks(leaks)}</div>'
-        for (_, test), leaks in groups.items()
+        f'<div class="figure"><b>{escape(test)}</b>{draw_leaks(leaks)}</div>' for (_, test), leaks in groups.items()
     )
     return (
         "<h2>What gives the label away</h2>"

@@ -23,9 +23,7 @@ Progress = Callable[[str, int], Callable[[], None]]
 """Called with the name and length of a stage; what it returns is called after each step."""
 
 
-def tie_to_parents(
-    takes: Sequence[Take], verdicts: tuple[Verdict, ...], progress: Progress
-) -> tuple[Verdict, ...]:
+def tie_to_parents(takes: Sequence[Take], verdicts: tuple[Verdict, ...], progress: Progress) -> tuple[Verdict, ...]:
     """Name the parent of every computed file, and find copies among files that raised no suspicion."""
     pairs = list(zip(takes, verdicts, strict=True))
     order = {take.file: i for i, take in enumerate(takes)}
@@ -45,9 +43,7 @@ def tie_to_parents(
     return tuple(settled.get(verdict.file) or _as_original(verdict, settled) for verdict in verdicts)
 
 
-def _settle(
-    take: Take, verdict: Verdict, ties: Mapping[str, Match], noise_parent: Mapping[str, str]
-) -> Verdict:
+def _settle(take: Take, verdict: Verdict, ties: Mapping[str, Match], noise_parent: Mapping[str, str]) -> Verdict:
     if verdict.kind is Kind.WHITE_NOISE:
         return replace(verdict, parent=noise_parent.get(verdict.file))
     match = ties.get(verdict.file)

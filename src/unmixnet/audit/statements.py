@@ -131,9 +131,7 @@ def _supports(report: AuditReport) -> list[Statement]:
 def _conflicts(report: AuditReport) -> list[Statement]:
     files = [verdict for verdict in report.verdicts if verdict.conflicts]
     if not files:
-        return [
-            Statement("good", "No conflicting labels", "Names, folders and copies agree with each other.")
-        ]
+        return [Statement("good", "No conflicting labels", "Names, folders and copies agree with each other.")]
     reasons = Counter(claim for verdict in files for claim in verdict.conflicts)
     what = "; ".join(f"{count} times {claim}" for claim, count in reasons.most_common(4))
     return [
@@ -152,9 +150,7 @@ def _sums(report: AuditReport) -> list[Statement]:
     files = [verdict for verdict in report.verdicts if verdict.ratio_sum is not None]
     if not files:
         return []
-    sums = ", ".join(
-        f"{total:g}" for total in sorted({v.ratio_sum for v in files if v.ratio_sum is not None})
-    )
+    sums = ", ".join(f"{total:g}" for total in sorted({v.ratio_sum for v in files if v.ratio_sum is not None}))
     return [
         Statement(
             "notice",

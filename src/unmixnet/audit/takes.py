@@ -54,9 +54,7 @@ def recording_files(folder: Path) -> list[Path]:
             where=str(folder),
             remedy="Give the folder; to look at one file, use `unmixnet check FILE`",
         )
-    files = sorted(
-        path for path in folder.rglob("*") if path.suffix.lower() in RECORDING_SUFFIXES and path.is_file()
-    )
+    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in RECORDING_SUFFIXES and path.is_file())
     if not files:
         raise UnmixError(
             f"no {', '.join(RECORDING_SUFFIXES)} file in this folder or below it",
@@ -66,9 +64,7 @@ def recording_files(folder: Path) -> list[Path]:
     return files
 
 
-def gather(
-    folder: Path, *, tick: Callable[[], None] = lambda: None
-) -> tuple[tuple[Take, ...], tuple[Refusal, ...]]:
+def gather(folder: Path, *, tick: Callable[[], None] = lambda: None) -> tuple[tuple[Take, ...], tuple[Refusal, ...]]:
     """Read every recording below a folder; what the reader refuses is returned with the reason."""
     takes: list[Take] = []
     refusals: list[Refusal] = []
@@ -86,10 +82,7 @@ def gather(
 def _listed(folder: Path) -> Dataset:
     """The recordings that a manifest lists; where it names no split, the path tells it."""
     data = load("folder", folder)
-    entries = (
-        replace(entry, split=split_of(entry.path)) if entry.split == "all" else entry
-        for entry in data.entries
-    )
+    entries = (replace(entry, split=split_of(entry.path)) if entry.split == "all" else entry for entry in data.entries)
     return replace(data, entries=tuple(entries))
 
 

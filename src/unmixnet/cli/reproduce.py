@@ -55,9 +55,7 @@ def peers(
     todo = tuple(name for name in only or names() if name not in done)
     command = "unmixnet reproduce peers" + "".join(f" --only '{name}'" for name in only or ())
     earlier = (
-        [*kept.get("earlier", ()), {"commit": kept["commit"], "date": kept["date"], "tables": [*done]}]
-        if kept
-        else []
+        [*kept.get("earlier", ()), {"commit": kept["commit"], "date": kept["date"], "tables": [*done]}] if kept else []
     )
     result = provenance(command, seeds=seeds, models=statements(), earlier=earlier, tables=done, rows=rows)
     with stages() as progress:

@@ -68,9 +68,7 @@ def canonical_name(written: str) -> str:
     return _MISSPELT.get(key) or _KNOWN.get(key) or written.strip()
 
 
-def name_columns(
-    written: tuple[str, ...], *, file: str, line: int
-) -> tuple[tuple[Column, ...], tuple[Finding, ...]]:
+def name_columns(written: tuple[str, ...], *, file: str, line: int) -> tuple[tuple[Column, ...], tuple[Finding, ...]]:
     """Columns of a header; refuses one without a name and two of the same name."""
     if "" in written:
         raise _unnamed(file, line, written.index(""))

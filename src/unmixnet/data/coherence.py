@@ -89,9 +89,7 @@ def guaranteed_sparsity(mu: float) -> int:
     return s
 
 
-def sparse_explanations(
-    H: np.ndarray, y: np.ndarray, s: int, *, tolerance: float = 1e-9
-) -> tuple[np.ndarray, ...]:
+def sparse_explanations(H: np.ndarray, y: np.ndarray, s: int, *, tolerance: float = 1e-9) -> tuple[np.ndarray, ...]:
     """Every mixture of at most s components that explains y exactly, found by trying all supports.
 
     A mixture is returned once, with its true support; exhaustive, so for small K only.

@@ -56,9 +56,7 @@ class Dataset:
         """Entries of some splits; an unknown split is an error."""
         for split in splits:
             if split not in self.splits:
-                raise DataError(
-                    f"{self.name} has no split {split!r}", remedy=f"Choose among {', '.join(self.splits)}"
-                )
+                raise DataError(f"{self.name} has no split {split!r}", remedy=f"Choose among {', '.join(self.splits)}")
         return tuple(entry for entry in self.entries if entry.split in splits)
 
     def read(self, entry: Entry) -> Recording:

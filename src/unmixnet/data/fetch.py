@@ -57,9 +57,7 @@ class FetchReport:
     total_bytes: int
 
 
-def fetch(
-    name: str, to: Path, *, mirror: str | None = None, progress: Progress = lambda *_: None
-) -> FetchReport:
+def fetch(name: str, to: Path, *, mirror: str | None = None, progress: Progress = lambda *_: None) -> FetchReport:
     """Fetch a data set into a data folder; what is already there and sound is not fetched again.
 
     Arguments:
@@ -112,9 +110,7 @@ def _listing(server: str, prefix: str) -> list[RemoteFile]:
             files += [_remote(server, entry) for entry in entries if _wanted(entry, prefix)]
         except (OSError, HTTPException, ValueError, KeyError, TypeError, AttributeError) as error:
             remedy = "Check the connection and run the same command again"
-            raise FetchError(
-                f"the list of files could not be read ({error})", where=url, remedy=remedy
-            ) from None
+            raise FetchError(f"the list of files could not be read ({error})", where=url, remedy=remedy) from None
         url = link[1] if link else None
     if not files:
         raise FetchError(

@@ -111,7 +111,5 @@ def _resampled(grid: np.ndarray, time_s: np.ndarray, series: np.ndarray) -> np.n
 
 def _noise(stacks: Sequence[np.ndarray], H: np.ndarray) -> np.ndarray:
     """Covariance of the channels over recordings and time, around each component's median."""
-    rest = np.concatenate(
-        [(stack - median).reshape(-1, H.shape[2]) for stack, median in zip(stacks, H, strict=True)]
-    )
+    rest = np.concatenate([(stack - median).reshape(-1, H.shape[2]) for stack, median in zip(stacks, H, strict=True)])
     return rest.T @ rest / len(rest)

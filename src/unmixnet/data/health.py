@@ -87,9 +87,7 @@ def _bme680_asleep(clean: np.ndarray, channels: Sequence[str]) -> bool:
     return bool(np.all(np.abs(clean[:, index] - np.array(list(BME680_ASLEEP.values()))) < 0.05))
 
 
-def _verdict(
-    values: np.ndarray, failed: int, unit: str, full_scale: float | None
-) -> tuple[ChannelHealth, str]:
+def _verdict(values: np.ndarray, failed: int, unit: str, full_scale: float | None) -> tuple[ChannelHealth, str]:
     """Verdict on one channel, gravest first, and the reason."""
     rows = len(values)
     absent = np.isnan(values)

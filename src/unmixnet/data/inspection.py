@@ -37,9 +37,7 @@ def expand(paths: Sequence[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            below = sorted(
-                p for p in path.rglob("*") if p.suffix.lower() in RECORDING_SUFFIXES and p.is_file()
-            )
+            below = sorted(p for p in path.rglob("*") if p.suffix.lower() in RECORDING_SUFFIXES and p.is_file())
             files += [file for file in below if file.name != MANIFEST]
         else:
             files.append(path)

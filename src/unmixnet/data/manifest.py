@@ -56,9 +56,7 @@ def _listed(path: Path, number: int, names: list[str], row: list[str]) -> Listed
     fields = {name: value.strip() for name, value in zip(names, row, strict=True)}
     file = PurePosixPath(fields["file"].replace("\\", "/"))
     if file.is_absolute() or ".." in file.parts:
-        raise _refused(
-            path, number, f"{file} is not inside the folder", "Write the path from the manifest on"
-        )
+        raise _refused(path, number, f"{file} is not inside the folder", "Write the path from the manifest on")
     if not (path.parent / file).is_file():
         raise _refused(path, number, f"there is no file {file}", "Correct the name, or delete the row")
     written = fields.get("label", "")

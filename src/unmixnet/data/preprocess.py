@@ -61,9 +61,7 @@ class Preprocessing:
             value = getattr(self, name)
             if value not in [member.value for member in kind]:
                 choices = ", ".join(member.value for member in kind)
-                raise ConfigError(
-                    f"{name} is {value!r}, expected one of {choices}", remedy="Choose one of them"
-                )
+                raise ConfigError(f"{name} is {value!r}, expected one of {choices}", remedy="Choose one of them")
             object.__setattr__(self, name, kind(value))
 
     @property
@@ -77,9 +75,7 @@ class Preprocessing:
         """Statistics of training recordings; never call it with others."""
         recordings = list(recordings)
         if not recordings:
-            raise ConfigError(
-                "there are no training recordings to take statistics of", remedy="Check the split"
-            )
+            raise ConfigError("there are no training recordings to take statistics of", remedy="Check the split")
         reference = self.reference
         if self.baseline is Baseline.REFERENCE and not reference:
             reference = self._clean_levels(recordings)
@@ -131,18 +127,14 @@ class Preprocessing:
         readings = selected.readings[: self.first_rows]
         if not np.all(np.isfinite(readings)):
             bad = [
-                name
-                for name, column in zip(self.channels, readings.T, strict=True)
-                if not np.all(np.isfinite(column))
+                name for name, column in zip(self.channels, readings.T, strict=True) if not np.all(np.isfinite(column))
             ]
             raise ConfigError(
                 f"readings are missing in {', '.join(bad)}",
                 where=recording.path,
                 remedy="Leave the channel or the recording out",
             )
-        series = respond(
-            readings, self._baseline_of(recording, selected.time_s, readings), Response(self.response)
-        )
+        series = respond(readings, self._baseline_of(recording, selected.time_s, readings), Response(self.response))
         if self.low_pass_Hz is not None:
             series = low_pass(series, recording.sample_rate_Hz, self.low_pass_Hz)
         if self.high_pass_Hz is not None:
@@ -150,15 +142,9 @@ class Preprocessing:
         if not self.lags:
             return series
         differences = lag_differences(series, self.lags)
-        return (
-            np.concatenate([series[max(self.lags) :], differences], axis=1)
-            if self.keep_level
-            else differences
-        )
+        return np.concatenate([series[max(self.lags) :], differences], axis=1) if self.keep_level else differences
 
-    def _baseline_of(
-        self, recording: Recording, time_s: np.ndarray, readings: np.ndarray
-    ) -> np.ndarray | None:
+    def _baseline_of(self, recording: Recording, time_s: np.ndarray, readings: np.ndarray) -> np.ndarray | None:
         if self.baseline is Baseline.NONE:
             return None
         if self.baseline is Baseline.RECORDING:

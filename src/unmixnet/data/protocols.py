@@ -122,9 +122,7 @@ def _new_session(data: Dataset) -> tuple[Fold, ...]:
     early = tuple(piece for piece in pieces if piece.session is not None and int(piece.session) <= 6)
     known = {_recipe(entry) for entry in data.of("training_seen")}
     late = tuple(
-        piece
-        for piece in pieces
-        if piece.session is not None and int(piece.session) >= 10 and _recipe(piece) in known
+        piece for piece in pieces if piece.session is not None and int(piece.session) >= 10 and _recipe(piece) in known
     )
     return (Fold("sessions 10 to 12", early, late),)
 
@@ -208,8 +206,7 @@ def _cross_file(data: Dataset) -> tuple[Fold, ...]:
             remedy="Run `unmixnet data fetch uci-dynamic`",
         )
     return tuple(
-        Fold(f"to {Path(test.path).stem}", tuple(piece for piece in files if piece != test), (test,))
-        for test in files
+        Fold(f"to {Path(test.path).stem}", tuple(piece for piece in files if piece != test), (test,)) for test in files
     )
 
 

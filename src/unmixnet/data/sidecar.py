@@ -54,9 +54,7 @@ def read_sidecar(path: Path) -> Sidecar:
             raise _refused(path, f"the key {key!r}", f"one of {', '.join(_KEYS)}", remedy)
     unit = _text(path, entries, "time_unit")
     if unit is not None and unit not in TICKS_PER_S:
-        raise _refused(
-            path, f"time_unit = {unit!r}", f"one of {', '.join(TICKS_PER_S)}", "Choose one of them"
-        )
+        raise _refused(path, f"time_unit = {unit!r}", f"one of {', '.join(TICKS_PER_S)}", "Choose one of them")
     return Sidecar(
         rate_Hz=_rate(path, entries),
         device=_text(path, entries, "device") or "unknown device",

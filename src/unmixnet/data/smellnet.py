@@ -70,9 +70,7 @@ def _read(
     )
 
 
-def _refuse_other_columns(
-    source: SourceText, header: Header, names: list[str], known: Mapping[str, str]
-) -> None:
+def _refuse_other_columns(source: SourceText, header: Header, names: list[str], known: Mapping[str, str]) -> None:
     """Refuse a file that was called SmellNet and has other columns: none may be dropped in silence."""
     odd = [name for name in names if name not in known and name != TIME_COLUMN]
     absent = [name for name in known if name not in names]

@@ -123,16 +123,12 @@ def _skipped(source: SourceText, header: Header, last: int, rows: int) -> tuple[
     return findings
 
 
-def _without_trailing_separator(
-    lines: list[str], separator: str, width: int
-) -> tuple[list[str], tuple[Finding, ...]]:
+def _without_trailing_separator(lines: list[str], separator: str, width: int) -> tuple[list[str], tuple[Finding, ...]]:
     """Rows without the separator that ends every one of them."""
     ends = [line.rstrip(" ").endswith(separator) and line.count(separator) == width for line in lines]
     if not all(ends):
         return lines, ()
-    finding = Finding(
-        Code.TRAILING_SEPARATOR, f"all {len(lines)} rows end in {separator!r}", count=len(lines)
-    )
+    finding = Finding(Code.TRAILING_SEPARATOR, f"all {len(lines)} rows end in {separator!r}", count=len(lines))
     return [line.rstrip(" ")[:-1] for line in lines], (finding,)
 
 

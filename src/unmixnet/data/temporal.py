@@ -12,9 +12,7 @@ __all__ = ["cut_windows", "high_pass", "lag_differences", "low_pass"]
 def lag_differences(series: np.ndarray, lags: Sequence[int]) -> np.ndarray:
     """y[t] − y[t−p] for each lag p, side by side: shape (T − max p, M · lags); the first rows are lost."""
     if not lags or min(lags) < 1:
-        raise ConfigError(
-            f"lags must be positive numbers of rows, saw {list(lags)}", remedy="Use e.g. lags=(25,)"
-        )
+        raise ConfigError(f"lags must be positive numbers of rows, saw {list(lags)}", remedy="Use e.g. lags=(25,)")
     longest = max(lags)
     if longest >= len(series):
         raise ConfigError(
@@ -47,9 +45,7 @@ def high_pass(series: np.ndarray, rate_Hz: float, cutoff_Hz: float) -> np.ndarra
 def cut_windows(series: np.ndarray, length: int, stride: int) -> np.ndarray:
     """Windows of `length` rows every `stride` rows, shape (n, length, M); an unfilled tail is dropped."""
     if length < 1 or stride < 1:
-        raise ConfigError(
-            f"window {length} and stride {stride} must be positive", remedy="Use e.g. 100 and 50"
-        )
+        raise ConfigError(f"window {length} and stride {stride} must be positive", remedy="Use e.g. 100 and 50")
     if len(series) < length:
         return np.empty((0, length, series.shape[1]))
     view = np.lib.stride_tricks.sliding_window_view(series, length, axis=0)

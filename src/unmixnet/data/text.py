@@ -73,9 +73,7 @@ def _decoded(raw: bytes, file: str) -> tuple[str, tuple[Finding, ...]]:
     if len(body) < len(raw):
         tail = len(raw) - len(body)
         line = body.count(b"\n") + 1
-        findings = (
-            Finding(Code.NUL_TAIL, f"{tail} NUL bytes after the text were set aside", line, count=tail),
-        )
+        findings = (Finding(Code.NUL_TAIL, f"{tail} NUL bytes after the text were set aside", line, count=tail),)
     if not body.strip():
         raise _empty(file, f"{len(raw)} NUL bytes")
     if b"\0" in body:

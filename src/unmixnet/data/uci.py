@@ -86,9 +86,7 @@ class UciStream:
             found += (Finding(Code.NOT_A_READING, message, count=self.absent),)
         if self.non_positive:
             share = self.non_positive / (self.rows * len(SENSORS))
-            message = (
-                f"{self.non_positive} readings ({share:.2%}) are at or under zero: 40000 / S is no resistance"
-            )
+            message = f"{self.non_positive} readings ({share:.2%}) are at or under zero: 40000 / S is no resistance"
             found += (Finding(Code.NON_POSITIVE, message, count=self.non_positive),)
         return found
 
@@ -170,9 +168,7 @@ class UciStream:
             )
             self._cut.append(Finding(Code.CUT_LINE, message, line))
 
-    def _refused(
-        self, code: Code, line: int | None, seen: str, expected: str, column: int | None = None
-    ) -> ReadError:
+    def _refused(self, code: Code, line: int | None, seen: str, expected: str, column: int | None = None) -> ReadError:
         return ReadError(
             code,
             file=str(self.path),

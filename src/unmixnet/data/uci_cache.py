@@ -167,9 +167,7 @@ class _ViewWriter:
         target.parent.mkdir(parents=True, exist_ok=True)
         names = ["time_s", *(f"{gas}_ppm" for gas in gases), *SENSORS]
         self._schema = pa.schema([(name, pa.float64()) for name in names])
-        self._writer = parquet.ParquetWriter(
-            self._partial, self._schema, compression="lz4", use_dictionary=False
-        )
+        self._writer = parquet.ParquetWriter(self._partial, self._schema, compression="lz4", use_dictionary=False)
         self._sampler = Downsampler(rate_Hz)
         self._held: list[np.ndarray] = []
 

@@ -39,9 +39,7 @@ def bootstrap_interval(
     """
     names = [str(group) for group in groups]
     if len(names) != len(true):
-        raise UnmixError(
-            f"{len(names)} group names for {len(true)} samples", remedy="Name a group for every sample"
-        )
+        raise UnmixError(f"{len(names)} group names for {len(true)} samples", remedy="Name a group for every sample")
     index = np.unique(names, return_inverse=True)[1]
     count = int(index.max()) + 1
     rng = np.random.default_rng(seed)

@@ -19,9 +19,7 @@ __all__ = [
 ]
 
 
-def gas_id_accuracy(
-    predicted_ppm: np.ndarray, true_ppm: np.ndarray, *, threshold_ppm: np.ndarray | float
-) -> float:
+def gas_id_accuracy(predicted_ppm: np.ndarray, true_ppm: np.ndarray, *, threshold_ppm: np.ndarray | float) -> float:
     """Share of steps whose set of present gases is exactly right; present means above the threshold."""
     guess = np.asarray(predicted_ppm) > threshold_ppm
     return float(np.mean(np.all(guess == (np.asarray(true_ppm) > 0), axis=1)))
@@ -84,7 +82,5 @@ def concordance(predicted: np.ndarray, true: np.ndarray) -> float:
 def _positive(values: np.ndarray | float, name: str) -> np.ndarray:
     values = np.asarray(values, dtype=float)
     if np.any(values <= 0):
-        raise UnmixError(
-            f"the {name} must be positive for every gas, saw {values}", remedy="Take it from training"
-        )
+        raise UnmixError(f"the {name} must be positive for every gas, saw {values}", remedy="Take it from training")
     return values

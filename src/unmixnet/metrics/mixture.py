@@ -84,9 +84,7 @@ def _checked(
             remedy="Pass predictions first, truth second",
         )
     if not np.all(np.isfinite(predicted)):
-        raise UnmixError(
-            "predictions hold NaN or infinity", remedy="A model that fails must say so, not predict NaN"
-        )
+        raise UnmixError("predictions hold NaN or infinity", remedy="A model that fails must say so, not predict NaN")
     if np.any(true < 0) or np.any(np.abs(true.sum(axis=1) - 1) > 1e-6):
         raise UnmixError("true ratios must lie on the simplex", remedy="Use Mixture.vector, which normalises")
     return predicted, true, np.ones(len(true)) if weight is None else np.asarray(weight, dtype=float)

@@ -180,9 +180,7 @@ PEERS: dict[str, Peer] = {
             False,
             _neighbours(5, scaled=True),
         ),
-        Peer(
-            "ridge", STATISTICS, "ridge; penalty chosen on a fifth of the training recordings", False, _ridge
-        ),
+        Peer("ridge", STATISTICS, "ridge; penalty chosen on a fifth of the training recordings", False, _ridge),
         Peer("extra-trees", STATISTICS, "300 extremely randomised trees", True, _trees),
         Peer("extra-trees log", LOG_MEANS, "300 extremely randomised trees", True, _trees),
         Peer("quadratic ridge", LOG_MEANS, "ridge on features and their products", False, _quadratic_ridge),

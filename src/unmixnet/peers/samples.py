@@ -41,9 +41,7 @@ class Samples:
         return len(self.windows)
 
 
-def gather_samples(
-    recordings: Iterable[Recording], ready: Preprocessing, components: Sequence[str]
-) -> Samples:
+def gather_samples(recordings: Iterable[Recording], ready: Preprocessing, components: Sequence[str]) -> Samples:
     """Windows of labelled recordings, preprocessed by what training recordings taught."""
     windows, targets, paths, supports = [], [], [], []
     for recording in recordings:

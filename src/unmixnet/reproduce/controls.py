@@ -81,15 +81,12 @@ def run_control(name: str, recall: Recall, seeds: int) -> list[Row]:
     paths = tuple(piece.path for piece in fold.test)
     supports = tuple("+".join(sorted(p.label.support)) for p in fold.test if p.label)
     test = Samples(np.zeros((len(paths), 1, 1)), truth[1], paths, supports)
-    return score(
-        task, guesses, test, names=(where, fold.name, title), resample=made.resample, level="recording"
-    )
+    return score(task, guesses, test, names=(where, fold.name, title), resample=made.resample, level="recording")
 
 
 def _targets(fold: Fold, recall: Recall, components: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
     train, test = (
-        np.stack([piece.label.vector(components) for piece in side if piece.label])
-        for side in (fold.train, fold.test)
+        np.stack([piece.label.vector(components) for piece in side if piece.label]) for side in (fold.train, fold.test)
     )
     return train, test
 

@@ -69,9 +69,7 @@ def run_table(table: Table, recall: Recall, seeds: int, progress: Progress) -> l
                 for made, samples in zip(protocols, held, strict=True):
                     guesses.setdefault((made.name, peer, seed), []).append(fitted.predict(samples.windows))
                 tick()
-    return [
-        row for made in protocols for row in _score_protocol(table, made, count, guesses, tests[made.name])
-    ]
+    return [row for made in protocols for row in _score_protocol(table, made, count, guesses, tests[made.name])]
 
 
 def _samples(
@@ -82,9 +80,7 @@ def _samples(
     assert all(fold.train == folds[0].train for fold in folds), "protocols of one table share their training"
     training = [recall(data, piece) for piece in folds[0].train]
     ready = table.windows.fit(training)
-    tests = [
-        gather_samples([recall(data, piece) for piece in fold.test], ready, data.components) for fold in folds
-    ]
+    tests = [gather_samples([recall(data, piece) for piece in fold.test], ready, data.components) for fold in folds]
     return gather_samples(training, ready, data.components), tests
 
 

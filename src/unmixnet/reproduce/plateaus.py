@@ -59,8 +59,7 @@ def _part(table: Plateaus, start: int, stop: int) -> Plateaus:
 def _samples(table: Plateaus) -> Samples:
     """One window of one row for each plateau."""
     present = [
-        "+".join(gas for gas, ppm in zip(table.gases, row, strict=True) if ppm > 0)
-        for row in table.exposure_ppm
+        "+".join(gas for gas, ppm in zip(table.gases, row, strict=True) if ppm > 0) for row in table.exposure_ppm
     ]
     names = tuple(f"{start:g} s" for start in table.start_s)
     return Samples(table.readings[:, None, :], table.exposure_ppm, names, tuple(present))
@@ -70,9 +69,7 @@ def _mean_error(guess: np.ndarray, truth: np.ndarray, weight: np.ndarray | None 
     return float(np.average(np.abs(guess - truth), weights=weight))
 
 
-def _score(
-    gases: tuple[str, ...], level: str, peer: str, guesses: list[np.ndarray], test: Samples
-) -> list[Row]:
+def _score(gases: tuple[str, ...], level: str, peer: str, guesses: list[np.ndarray], test: Samples) -> list[Row]:
     rows = []
     for g, gas in enumerate(gases):
         for name, metric in (("R²", r_squared), ("MAE [ppm]", _mean_error)):
