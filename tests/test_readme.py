@@ -1,0 +1,25 @@
+"""The README's code runs and does what it says."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def test_the_readme_example_runs_and_its_slopes_have_the_signs_of_the_sensors():
+    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict = {}
+    exec(compile(code, "README.md", "exec"), names)
+    assert names["batch"].shape == (32, 240, 4)
+    assert names["slopes"].shape == (4, 3)
+    assert np.all(names["slopes"][0] < 0), "the oxidising channel falls"
+    assert names["slopes"][1, 0] > 0, "the ethanol channel rises with ethanol"
+
+
+def test_every_file_that_the_readme_links_to_exists():
+    links = re.findall(r"\]\(((?!http)[^)#]+)", README.read_text(encoding="utf-8"))
+    assert len(links) > 10
+    missing = [link for link in links if not (README.parent / link).exists()]
+    assert not missing
