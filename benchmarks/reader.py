@@ -115,7 +115,6 @@ def main() -> None:
             "reader",
             f"python benchmarks/reader.py {rows}",
             measure(rows, Path(folder)),
-            sources="src/unmixnet/data",
         )
     print(path)
 

@@ -11,7 +11,7 @@ def store_evidence():
     from benchmarks import tables
     from benchmarks.provenance import store
 
-    yield lambda name, results: store(name, "make soak", results, sources="src/unmixnet/data")
+    yield lambda name, results: store(name, "make soak", results)
     tables.main()
 
 
