@@ -101,7 +101,7 @@ def measure(rows: int, folder: Path) -> dict:
     }
 
 
-def _peak_MB() -> float:
+def _own_peak_MB() -> float:
     """Peak of this process alone; `ru_maxrss` would also remember the size of the one that started it."""
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8")
@@ -113,7 +113,7 @@ def _peak_MB() -> float:
 def main() -> None:
     if sys.argv[1:2] == ["--task"]:
         TASKS[sys.argv[2]](Path(sys.argv[3]))
-        print(json.dumps({"peak_MB": _peak_MB()}))
+        print(json.dumps({"peak_MB": _own_peak_MB()}))
         return
     sys.path.insert(0, str(Path(__file__).parents[1]))
     from benchmarks.provenance import store

@@ -22,6 +22,13 @@ settings.register_profile("soak", max_examples=2000, deadline=None, suppress_hea
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fast"))
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _forget_programs():
+    """Compiled programs of a finished module would otherwise fill the memory of a small machine."""
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """Folder with the measured recordings; tests that need it are skipped without it."""
