@@ -123,7 +123,9 @@ def test_hostile_lines_take_no_longer_than_sound_ones(raw: bytes, tmp_path: Path
 def test_any_bytes_are_read_or_refused(tmp_path_factory, raw: bytes):
     path = tmp_path_factory.mktemp("bytes") / "any.csv"
     path.write_bytes(raw)
-    Tally().try_one(path)
+    tally = Tally()
+    tally.try_one(path)
+    assert tally.read + sum(tally.refused.values()) == 1
 
 
 def test_the_tally_would_notice_an_error_that_is_not_ours(tmp_path: Path, monkeypatch):

@@ -125,7 +125,7 @@ def draw_coherence(result: Coherence, *, above: float = 0.5) -> "Figure":
         side = "center" if abs(a) < 0.2 else "left" if a > 0 else "right"
         axes.text(1.09 * a, 1.09 * b, name, ha=side, va="center", fontsize=10)
     axes.set_title(
-        f"Whitened coherence above {above:g} (orange: above 0.9)\n"
+        f"Whitened coherence above {above:g} (red: above 0.9)\n"
         f"μ = {result.mu_whitened:.3f} (raw {result.mu_raw:.4f}); "
         f"Theorem 1 guarantees up to {result.guaranteed} component(s)",
         fontsize=10,
