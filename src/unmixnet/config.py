@@ -1,14 +1,11 @@
 """A simulation as a TOML file: every key checked, every mistake answered with its line and a remedy."""
 
-import difflib
-import re
-import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import BeforeValidator, Field
 
-from unmixnet.errors import ConfigError
+from unmixnet.toml_file import Section, parse_toml, read_text
 
 __all__ = ["SimulationConfig", "load_simulation", "parse_simulation"]
 
@@ -21,12 +18,7 @@ PerOdorant = Annotated[list[float], BeforeValidator(_as_list)]
 """One number per odorant, or a single number for all of them."""
 
 
-class _Section(BaseModel):
-    # the strings below the fields become the key reference in docs/simulate.md
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
-
-
-class CellSection(_Section):
+class CellSection(Section):
     """`[[chamber.cells]]`."""
 
     name: str
@@ -41,7 +33,7 @@ class CellSection(_Section):
     """Flow that leaves the chamber here."""
 
 
-class EdgeSection(_Section):
+class EdgeSection(Section):
     """`[[chamber.edges]]`."""
 
     tail: str
@@ -56,7 +48,7 @@ class EdgeSection(_Section):
     """Gas velocity from tail to head; flows must balance in every cell."""
 
 
-class ChamberSection(_Section):
+class ChamberSection(Section):
     """`[chamber]`: a builder with its options, or cells and edges."""
 
     builder: Literal["chain", "box", "two_bulbs", "flow_through", "portable_enose"] | None = None
@@ -69,7 +61,7 @@ class ChamberSection(_Section):
     """Edges, if there is no builder."""
 
 
-class ConditionsSection(_Section):
+class ConditionsSection(Section):
     """`[conditions]`."""
 
     temperature_K: float = Field(298.15, gt=0)
@@ -80,7 +72,7 @@ class ConditionsSection(_Section):
     """Pressure."""
 
 
-class SpeciesSection(_Section):
+class SpeciesSection(Section):
     """`[species]`: names from the table; diffusivities by Fuller unless given."""
 
     carrier: str = "air"
@@ -91,7 +83,7 @@ class SpeciesSection(_Section):
     """Full symmetric matrix, carrier first; by default from Fuller's formula."""
 
 
-class SourceSection(_Section):
+class SourceSection(Section):
     """`[source]`: how much of each odorant, when, where."""
 
     profile: Literal["rise-decay", "constant", "tabulated"] = "rise-decay"
@@ -114,7 +106,7 @@ class SourceSection(_Section):
     """Change of ln(release) per unit of ln(H/10 g m⁻³)."""
 
 
-class CompositionSection(_Section):
+class CompositionSection(Section):
     """`[inlet]` or `[fixed.CELL]`: odorant fractions in time; the carrier is the rest."""
 
     times_s: list[float] = [0.0]
@@ -123,7 +115,7 @@ class CompositionSection(_Section):
     """One row of odorant mole fractions for each knot."""
 
 
-class SensorSection(_Section):
+class SensorSection(Section):
     """`[[sensors]]`: surface and readout of one sensor."""
 
     name: str
@@ -166,7 +158,7 @@ class SensorSection(_Section):
     """Lag while it returns; as `tau_rise_s` if left out."""
 
 
-class TransductionSection(_Section):
+class TransductionSection(Section):
     """`[transduction]`: the family that all sensors share."""
 
     family: Literal["linear", "logarithmic", "power", "sips", "spline"] = "power"
@@ -175,7 +167,7 @@ class TransductionSection(_Section):
     """Knots of a spline, from 0 upwards."""
 
 
-class RunSection(_Section):
+class RunSection(Section):
     """`[run]`: how long, how fine."""
 
     duration_s: float = Field(gt=0)
@@ -188,7 +180,7 @@ class RunSection(_Section):
     """`clean air`, `steady state` of the source at t = 0, or a state file (.npz) beside this file."""
 
 
-class SimulationConfig(_Section):
+class SimulationConfig(Section):
     """A whole simulation file."""
 
     chamber: ChamberSection
@@ -207,10 +199,7 @@ class SimulationConfig(_Section):
 def load_simulation(path: str | Path) -> SimulationConfig:
     """Read a simulation file."""
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read ({error})", where=str(path), remedy="Check the path") from None
+    text = read_text(path)
     config = parse_simulation(text, name=str(path))
     start = config.run.start
     if start.endswith(".npz"):
@@ -221,63 +210,4 @@ def load_simulation(path: str | Path) -> SimulationConfig:
 
 def parse_simulation(text: str, *, name: str = "<text>") -> SimulationConfig:
     """Parse and check the text of a simulation file."""
-    try:
-        return SimulationConfig.model_validate(tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
-        place = re.search(r"line (\d+), column (\d+)", str(error))
-        where = f"{name}:{place[1]}:{place[2]}" if place else name
-        problem = re.sub(r" \(at .*\)", "", str(error))
-        raise ConfigError(f"not valid TOML: {problem}", where=where, remedy="Correct this line") from None
-    except ValidationError as error:
-        # a misspelt key shows up twice, as unknown and as missing; the first of the two says how to mend it
-        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
-        location = tuple(str(part) for part in first["loc"])
-        where = f"{name}:{_line_of(text, location)}: {'.'.join(location)}"
-        raise ConfigError(_problem(first), where=where, remedy=_remedy(first, location)) from None
-
-
-def _problem(first: Any) -> str:
-    if first["type"] == "extra_forbidden":
-        return "unknown key"
-    if first["type"] == "missing":
-        return "this key is missing"
-    seen = repr(first["input"])
-    return f"{first['msg'][0].lower()}{first['msg'][1:]}, but found {seen if len(seen) < 60 else seen[:57] + '…'}"
-
-
-def _remedy(first: Any, location: tuple[str, ...]) -> str:
-    if first["type"] == "missing":
-        return f"Add {location[-1]}"
-    if first["type"] == "extra_forbidden":
-        known = _keys_at(location[:-1])
-        close = difflib.get_close_matches(location[-1], known, n=1)
-        return f"Did you mean {close[0]!r}?" if close else f"Use one of {', '.join(known)}"
-    return "Correct the value"
-
-
-def _keys_at(location: tuple[str, ...]) -> list[str]:
-    """Keys that the section at this place accepts."""
-    model: Any = SimulationConfig
-    for part in location:
-        if part.isdigit():
-            continue
-        annotation = model.model_fields[part].annotation if part in model.model_fields else None
-        inner = [a for a in (annotation, *getattr(annotation, "__args__", ())) if hasattr(a, "model_fields")]
-        if inner:
-            model = inner[0]
-    return list(model.model_fields)
-
-
-def _line_of(text: str, location: tuple[str, ...]) -> int:
-    """Line of the deepest part of a location that the file mentions; entries of arrays of tables are counted."""
-    lines, at = text.splitlines(), 0
-    for depth, part in enumerate(location):
-        if part.isdigit():
-            continue
-        repeat = int(location[depth + 1]) if depth + 1 < len(location) and location[depth + 1].isdigit() else 0
-        word = re.escape(part)
-        pattern = re.compile(rf"^\s*(\[+[\w.\"' ]*\b{word}\s*\]+|[\"']?{word}[\"']?\s*=|[\"']?{word}[\"']?\.)")
-        hits = [i for i in range(at, len(lines)) if pattern.match(lines[i])]
-        if hits:
-            at = hits[min(repeat, len(hits) - 1)]
-    return at + 1
+    return parse_toml(text, SimulationConfig, name=name)

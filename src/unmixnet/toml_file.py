@@ -1,0 +1,93 @@
+"""TOML files that are checked key by key: every mistake is answered with its line and a remedy."""
+
+import difflib
+import re
+import tomllib
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from unmixnet.errors import ConfigError
+
+__all__ = ["Section", "parse_toml", "read_text"]
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+class Section(BaseModel):
+    """A table of a file; an unknown key is an error, the strings below the fields become the key reference."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
+
+
+def read_text(path: Path) -> str:
+    """The text of a file."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"cannot be read ({error})", where=str(path), remedy="Check the path") from None
+
+
+def parse_toml(text: str, model: type[Model], *, name: str) -> Model:
+    """Parse and check the text of a file."""
+    try:
+        return model.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        place = re.search(r"line (\d+), column (\d+)", str(error))
+        where = f"{name}:{place[1]}:{place[2]}" if place else name
+        problem = re.sub(r" \(at .*\)", "", str(error))
+        raise ConfigError(f"not valid TOML: {problem}", where=where, remedy="Correct this line") from None
+    except ValidationError as error:
+        # a misspelt key shows up twice, as unknown and as missing; the first of the two says how to mend it
+        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        location = tuple(str(part) for part in first["loc"])
+        where = f"{name}:{_line_of(text, location)}: {'.'.join(location)}"
+        raise ConfigError(_problem(first), where=where, remedy=_remedy(first, location, model)) from None
+
+
+def _problem(first: Any) -> str:
+    if first["type"] == "extra_forbidden":
+        return "unknown key"
+    if first["type"] == "missing":
+        return "this key is missing"
+    seen = repr(first["input"])
+    return f"{first['msg'][0].lower()}{first['msg'][1:]}, but found {seen if len(seen) < 60 else seen[:57] + '…'}"
+
+
+def _remedy(first: Any, location: tuple[str, ...], model: type[BaseModel]) -> str:
+    if first["type"] == "missing":
+        return f"Add {location[-1]}"
+    if first["type"] == "extra_forbidden":
+        known = _keys_at(model, location[:-1])
+        close = difflib.get_close_matches(location[-1], known, n=1)
+        return f"Did you mean {close[0]!r}?" if close else f"Use one of {', '.join(known)}"
+    return "Correct the value"
+
+
+def _keys_at(root: type[BaseModel], location: tuple[str, ...]) -> list[str]:
+    """Keys that the section at this place accepts."""
+    model: Any = root
+    for part in location:
+        if part.isdigit():
+            continue
+        annotation = model.model_fields[part].annotation if part in model.model_fields else None
+        inner = [a for a in (annotation, *getattr(annotation, "__args__", ())) if hasattr(a, "model_fields")]
+        if inner:
+            model = inner[0]
+    return list(model.model_fields)
+
+
+def _line_of(text: str, location: tuple[str, ...]) -> int:
+    """Line of the deepest part of a location that the file mentions; entries of arrays of tables are counted."""
+    lines, at = text.splitlines(), 0
+    for depth, part in enumerate(location):
+        if part.isdigit():
+            continue
+        repeat = int(location[depth + 1]) if depth + 1 < len(location) and location[depth + 1].isdigit() else 0
+        word = re.escape(part)
+        pattern = re.compile(rf"^\s*(\[+[\w.\"' ]*\b{word}\s*\]+|[\"']?{word}[\"']?\s*=|[\"']?{word}[\"']?\.)")
+        hits = [i for i in range(at, len(lines)) if pattern.match(lines[i])]
+        if hits:
+            at = hits[min(repeat, len(hits) - 1)]
+    return at + 1
