@@ -12,7 +12,7 @@ from cases import edges, has_nan, law_error, normwise, relative, seeds
 from unmixnet.physics import maxwell_stefan
 from unmixnet.physics.maxwell_stefan import MaxwellStefan, edge_flux, flux, resistance
 
-FORMS = ("exact", "direct", "ideal", "weighted", "regularised")
+FORMS = ("exact", "direct", "ideal", "weighted", "regularised", "fick", "unconstrained")
 
 
 def symmetric_flux(args):

@@ -12,7 +12,7 @@ from cases import edges, normwise, relative, seeds
 from unmixnet.physics import maxwell_stefan
 from unmixnet.physics.maxwell_stefan import MaxwellStefan, edge_flux, pair_diffusivity, resistance
 
-FORMS = ("exact", "direct", "ideal", "weighted", "regularised")
+FORMS = ("exact", "direct", "ideal", "weighted", "regularised", "fick")
 fractions = st.floats(-9, -0.1).map(lambda power: 10.0**power)
 solve = eqx.filter_jit(edge_flux)
 

@@ -50,21 +50,24 @@ def fluxes(
 
 
 def limit(
-    N: Float[Array, "V S"], moles: Float[Array, "E S"], geometry: Geometry
+    N: Float[Array, "V S"], moles: Float[Array, "E S"], geometry: Geometry, *, closed: bool = True
 ) -> tuple[Float[Array, "E S"], Bool[Array, ""]]:
     """Scale edge transfers so that no cell loses more than η of any species; Σ over species stays zero.
 
     Odorants are limited one by one at the cell that gives them and the carrier closes the balance; only if the carrier
-    itself is short is the whole edge scaled.
+    itself is short is the whole edge scaled. Transfers that are not `closed` (the unconstrained ablation) have no
+    balance to keep: their carrier is limited like an odorant.
     """
     spare = _allowed(N, geometry.departing(moles))
     kept = moles * jnp.where(moles > 0, spare[geometry.tail], spare[geometry.head])
+    if not closed:
+        return kept, jnp.any(spare < 1)
     carrier = -jnp.sum(kept[:, 1:], axis=1)
-    closed = kept.at[:, 0].set(carrier)
-    short = _allowed(N[:, :1], geometry.departing(closed[:, :1]))[:, 0]
+    balanced = kept.at[:, 0].set(carrier)
+    short = _allowed(N[:, :1], geometry.departing(balanced[:, :1]))[:, 0]
     factor = jnp.where(carrier > 0, short[geometry.tail], short[geometry.head])
     acted = jnp.any(spare < 1) | jnp.any(short < 1)
-    return closed * factor[:, None], acted
+    return balanced * factor[:, None], acted
 
 
 def _allowed(N: Float[Array, "V n"], leaving: Float[Array, "V n"]) -> Float[Array, "V n"]:
@@ -77,7 +80,7 @@ def diffuse(
 ) -> tuple[Float[Array, "V S"], Float[Array, "E S"], Bool[Array, ""], Int[Array, ""]]:
     """One explicit step: moles after it, the flux that passed, whether the limiter acted, direct solves."""
     J, fallbacks = fluxes(N, law, geometry)
-    moles, limited = limit(N, dt * geometry.area[:, None] * J, geometry)
+    moles, limited = limit(N, dt * geometry.area[:, None] * J, geometry, closed=law.closed)
     return N + geometry.divergence(moles), moles / (dt * geometry.area[:, None]), limited, fallbacks
 
 

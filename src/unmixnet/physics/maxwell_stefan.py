@@ -13,7 +13,7 @@ The dimensionless group is the spread D_max/D_min: for equal diffusivities the f
 
 **Departures from the paper**: the flux is J = x̄ w with w carrying c̄ (the supplement multiplies by c̄ twice), there
 is no ε in γ, and g₀ = −Σ gᵢ replaces the carrier's own gradient, which rounding would spoil at ppm. The published
-projections are kept as `ideal`, `weighted` and `regularised`.
+projections are kept as `ideal`, `weighted` and `regularised`; `fick` and `unconstrained` remove a rule each.
 """
 
 from typing import Literal
@@ -23,9 +23,11 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from unmixnet.physics.ablated_flux import independent_flux
+
 __all__ = ["Form", "MaxwellStefan", "edge_flux", "flux", "pair_diffusivity", "resistance"]
 
-Form = Literal["exact", "direct", "ideal", "weighted", "regularised"]
+Form = Literal["exact", "direct", "ideal", "weighted", "regularised", "fick", "unconstrained"]
 _SWEEPS = 40
 
 
@@ -33,7 +35,8 @@ class MaxwellStefan(eqx.Module):
     """Diffusion coefficients of a chamber and the form of the projection.
 
     `exact` and `direct` are trace-exact (matrix-free with a shared D, dense LU with one D per edge); `ideal`,
-    `weighted` and `regularised` are the paper's Theorem 2, main text and supplement.
+    `weighted` and `regularised` are the paper's Theorem 2, main text and supplement; `fick` and `unconstrained` are
+    its ablations, the second of which does not close Σ J = 0.
     """
 
     D: Float[Array, "S S"] | Float[Array, "E S S"]
@@ -41,7 +44,7 @@ class MaxwellStefan(eqx.Module):
     scale: Float[Array, " E"]
     """Factor on D per edge [–], e.g. tortuosity, or a bounded modulation of the whole matrix."""
     prior: Float[Array, "E S"] | None = None
-    """Flux prior w̃ of the `weighted` form [mol/(m² s)]."""
+    """Flux prior w̃ of the `weighted` form, learned flux of the `unconstrained` one [mol/(m² s)]; zero if absent."""
     omega: Float[Array, " S"] | None = None
     """Diagonal of Ω in the `weighted` form; ones if absent."""
     mu: float = eqx.field(static=True, default=1e-6)
@@ -49,6 +52,11 @@ class MaxwellStefan(eqx.Module):
     epsilon: float = eqx.field(static=True, default=1e-8)
     """ε_K of the `regularised` form."""
     form: Form = eqx.field(static=True, default="exact")
+
+    @property
+    def closed(self) -> bool:
+        """Whether the fluxes of an edge sum to zero."""
+        return self.form != "unconstrained"
 
 
 def pair_diffusivity(raw: Float[Array, "S S"], minimum: float = 1e-7) -> Float[Array, "S S"]:
@@ -86,13 +94,15 @@ def edge_flux(
             J, fell_back = flux(x, -c * g, R)
         else:
             J, fell_back = _dense(law, x, g, c, R, prior), jnp.zeros((), bool)
-        return scale * close(J), fell_back
+        return scale * (close(J) if law.closed else J), fell_back
 
     return jax.vmap(one_edge, in_axes=(0, 0, 0, 0, 0, D_axis, 0))(x_tail, x_head, c, length, law.scale, R, prior)
 
 
 def _dense(law: MaxwellStefan, x, g, c, R, prior) -> Float[Array, " S"]:
-    """One edge by a dense solve: trace-exact, or one of the published projections in their own units."""
+    """One edge by a dense solve or none: trace-exact, a published projection in its own units, or an ablation."""
+    if law.form in ("fick", "unconstrained"):
+        return independent_flux(x, g, c, R, prior if law.form == "unconstrained" else None)
     if law.form in ("exact", "direct"):
         return _direct(x, -c * g, R)
     if law.form == "weighted":
