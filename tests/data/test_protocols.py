@@ -75,7 +75,7 @@ def test_an_unknown_protocol_names_the_known_ones():
     with pytest.raises(SplitError, match="smellnet-base:official"):
         protocol("smellnet-base:offical")
     assert {name.split(":")[0] for name in NAMES} == {
-        "smellnet-mixture", "smellnet-base", "uci-dynamic", "uci-plateaus", "folder",
+        "smellnet-mixture", "smellnet-base", "uci-dynamic", "uci-plateaus", "simulated", "simulated-8", "folder",
     }  # fmt: skip
 
 

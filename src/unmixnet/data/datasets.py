@@ -126,11 +126,11 @@ def _folder(root: str | Path | None) -> Dataset:
     return Dataset("folder", home, entries, tuple(sorted(names)), _read_file)
 
 
-def _simulated(root: str | Path | None) -> Dataset:
+def _simulated(root: str | Path | None, sensors: int = 4) -> Dataset:
     """Recordings made by the solver; needs no files."""
     from unmixnet.data.simulated import simulated_dataset
 
-    return simulated_dataset()
+    return simulated_dataset(sensors=sensors)
 
 
 NAMES: dict[str, Callable[[str | Path | None], Dataset]] = {
@@ -139,6 +139,7 @@ NAMES: dict[str, Callable[[str | Path | None], Dataset]] = {
     "uci-dynamic": _uci_dynamic,
     "uci-plateaus": _uci_plateaus,
     "simulated": _simulated,
+    "simulated-8": lambda root: _simulated(root, sensors=8),
     "folder": _folder,
 }
 """Data sets by name, each with the function that finds it under a data folder."""

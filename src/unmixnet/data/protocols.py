@@ -264,6 +264,14 @@ NAMES: dict[str, tuple[str, str, Callable[[Dataset], tuple[Fold, ...]]]] = {
     ),
     "uci-dynamic:cross-file": ("one file after training on the other", "recording", _cross_file),
     "uci-plateaus:forward": ("the last 30 % of the plateaus after the first 70 %", "recording", _forward),
+    **{
+        f"{data}:{split}": (measures, resample, _official(train="training", test=f"test_{split}"))
+        for data in ("simulated", "simulated-8")
+        for split, measures, resample in (
+            ("seen", "known combinations in a session that training does not have; the truth is known", "recording"),
+            ("unseen", "pairs and triples that training does not have; the truth is known", "support"),
+        )
+    },
     "folder:manifest": ("the split that the manifest names", "recording", _manifest),
     "folder:leave-session-out": (
         "every session tested by a model that saw only the others",
