@@ -1,0 +1,24 @@
+"""The answer of `unmixnet unmix`: as data, as words, as JSON, and as a page for somebody who does not program.
+
+`show(answer)` prints it, `to_json(answer)` is one object, `write_report(answer, folder)` writes the page.
+"""
+
+from unmixnet.answer.answer import Answer, AnswerError, ClosureReport, States, Verdict
+from unmixnet.answer.json import to_json
+from unmixnet.answer.report import write_report
+from unmixnet.answer.text import rows, sentences, show
+from unmixnet.answer.words import headline
+
+__all__ = [
+    "Answer",
+    "AnswerError",
+    "ClosureReport",
+    "States",
+    "Verdict",
+    "headline",
+    "rows",
+    "sentences",
+    "show",
+    "to_json",
+    "write_report",
+]

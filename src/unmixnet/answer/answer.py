@@ -1,0 +1,136 @@
+"""What `unmixnet unmix` found in one recording: shares, how far to trust them, and the physics that implies them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from unmixnet.errors import UnmixError
+
+__all__ = ["Answer", "AnswerError", "ClosureReport", "States", "Verdict"]
+
+
+class AnswerError(UnmixError):
+    """An answer whose parts do not fit together, or that cannot be written."""
+
+
+class Verdict(StrEnum):
+    """What may be claimed about the recording."""
+
+    MIXTURE = "mixture"
+    NOTHING = "nothing above background"
+    UNLIKE = "unlike anything I was trained on"
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """Trajectories inside the chamber as the model implies them; nobody measured them."""
+
+    cells: tuple[str, ...]
+    edges: tuple[str, ...]
+    """Names of the form "tail → head"; fluxes are positive from tail to head."""
+    time_s: np.ndarray
+    concentration_ppm: np.ndarray
+    """(T, cells, components): mole fraction × 10⁶, not calibrated."""
+    flux_mol_m2_s: np.ndarray
+    """(T, edges, components)."""
+    coverage: np.ndarray
+    """(T, sensors, components): share of the sites that a component has taken."""
+    seats: tuple[str, ...] = ()
+    """The cell that each sensor breathes; empty if it is not known."""
+
+    def __post_init__(self) -> None:
+        _settle(self, {"time_s": "T", "concentration_ppm": "TVK", "flux_mol_m2_s": "TEK", "coverage": "TMK"})
+
+
+@dataclass(frozen=True)
+class ClosureReport:
+    """The worst over the rollout of each law's violation; all relative, all zero in exact arithmetic."""
+
+    flux_residual: float
+    """Maxwell–Stefan residual over the gradient."""
+    mass_error: float
+    """Moles of odorant that appear or vanish, over the moles that are there."""
+    simplex_error: float
+    """Departure of the coverages from "every site is empty or taken once"."""
+    flux_sum: float
+    """Net diffusive flux, carrier included, over the sum of the sizes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The answer for one recording. K components, M channels, T samples, n windows."""
+
+    recording: str
+    model: str
+    model_digest: str
+    verdict: Verdict
+    components: tuple[str, ...]
+    ratios: np.ndarray
+    """(K,), sum one."""
+    low: np.ndarray
+    high: np.ndarray
+    """(K,): ends of the 90 % intervals."""
+    presence: np.ndarray
+    """(K,): probability that the component is there at all."""
+    strength: float
+    """Relative to the median training recording."""
+    background: float
+    """The strength under which nothing is claimed."""
+    novelty: float
+    """Share of the validation recordings that look at least as strange; small is strange."""
+    fit: float
+    """RMS of measured − reconstructed over the standard deviation of the measured training signal."""
+    channels: tuple[str, ...]
+    unit: str
+    time_s: np.ndarray
+    measured: np.ndarray
+    """(T, M) in `unit`."""
+    reconstructed: np.ndarray
+    """(T, M) in `unit`."""
+    window_time_s: np.ndarray
+    window_ratios: np.ndarray
+    """(n, K): the shares along the recording."""
+    states: States
+    closure: ClosureReport
+    findings: tuple[str, ...]
+    """What the reader or the model wants the user to know."""
+    confidence_note: str = ""
+    """How the intervals were made, in one sentence."""
+
+    def __post_init__(self) -> None:
+        sizes = {"K": len(self.components), "M": len(self.channels)}
+        shapes = dict.fromkeys(("ratios", "low", "high", "presence"), "K")
+        shapes |= {"time_s": "T", "measured": "TM", "reconstructed": "TM", "window_time_s": "n", "window_ratios": "nK"}
+        _settle(self, shapes, **sizes)
+        _settle(self.states, {"concentration_ppm": "TVK", "coverage": "TMK"}, **sizes)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether the shares mean anything."""
+        return self.verdict is Verdict.MIXTURE
+
+    @property
+    def ranking(self) -> np.ndarray:
+        """Indices of the components, largest share first."""
+        return np.argsort(-np.nan_to_num(self.ratios, nan=-1.0), kind="stable")
+
+
+def _settle(owner: Any, shapes: dict[str, str], **sizes: int) -> None:
+    """Make every field a NumPy array and insist that equal letters are equal lengths."""
+    named = {"V": getattr(owner, "cells", None), "E": getattr(owner, "edges", None)}
+    sizes = {letter: len(names) for letter, names in named.items() if names is not None} | sizes
+    for name, axes in shapes.items():
+        array = np.asarray(getattr(owner, name), float)
+        object.__setattr__(owner, name, array)
+        if array.ndim == len(axes):
+            for letter, length in zip(axes, array.shape, strict=True):
+                sizes.setdefault(letter, length)
+        expected = tuple(sizes.get(letter, 0) for letter in axes)
+        if array.shape != expected:
+            raise AnswerError(
+                f"the shape is {array.shape}, expected {expected} ({', '.join(axes)})",
+                where=f"{type(owner).__name__}.{name}",
+                remedy="Give one row per time and one column per name",
+            )

@@ -1,0 +1,28 @@
+"""Names that would like to be something else than text: to a browser, a terminal, a spreadsheet or an encoder."""
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</title><script>alert(1)</script>",
+    "</style><script>alert(1)</script>",
+    "</textarea></svg><svg onload=alert(1)>",
+    '"><img src=x onerror=alert(1)>',
+    "' onmouseover='alert(1)",
+    '" style="position:fixed;inset:0" x="',
+    "<!-- comment",
+    "]]><![CDATA[",
+    "&lt;b&gt; &amp; &#60;b&#62;",
+    "javascript:alert(1)",
+    '=HYPERLINK("http://example.org","x")',
+    "@SUM(1+1)*cmd|' /C calc'!A0",
+    "[bold red]x[/bold red][/]",
+    "\x1b[31mred\x1b[0m\x1b]0;title\x07",
+    "\u202egnp.exe\u202c",
+    "\udc80\udcff",
+    "a\x00b\x08c\x7f",
+    "two\nlines\r\nand\ttabs",
+    "{0} {answer.__class__} %s %n ${x}",
+    "x" * 5000,
+    "",
+    "   ",
+    "\ufeff\u200b",
+)
