@@ -9,11 +9,12 @@ import numpy as np
 from unmixnet.artefact.canonical import encode
 from unmixnet.artefact.content import WEIGHTS
 from unmixnet.artefact.header import check_header
-from unmixnet.artefact.refusal import quoted, refused, refusing
+from unmixnet.artefact.refusal import ArtefactError, quoted, refused, refusing
 
 __all__ = ["DTYPES", "fingerprint", "pack_tensors", "unpack_tensors"]
 
 DTYPES = ("float32", "float64", "int32", "int64", "uint32", "uint8", "bool")
+_WRITABLE = "Give the tensors short printable names, and shapes of at most 16 sizes"
 
 
 def fingerprint(tensors: Mapping[str, np.ndarray]) -> str:
@@ -33,8 +34,12 @@ def pack_tensors(tensors: Mapping[str, np.ndarray]) -> bytes:
     """The bytes of a safetensors file, accepted by the same check that reading makes."""
     from safetensors.numpy import save
 
-    raw = save(_plain_arrays(tensors))
-    check_header(raw, WEIGHTS)
+    with refusing(WEIGHTS, _WRITABLE):
+        raw = save(_plain_arrays(tensors))
+    try:
+        check_header(raw, WEIGHTS)
+    except ArtefactError as error:
+        raise refused(f"the tensors could not be read again ({error.problem})", WEIGHTS, _WRITABLE) from None
     return raw
 
 
