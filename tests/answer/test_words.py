@@ -32,7 +32,7 @@ def shares(*ratios: float, width: float = 0.05, presence: float = 0.99):
         (shares(0.62, 0.38, width=0.2), "Probably mostly strawberry (62 %), with some mango (38 %)"),
         (shares(0.48, 0.44, 0.04, 0.04), "Strawberry (48 %) and mango (44 %), too close to say which is more"),
         (shares(0.4, 0.35, 0.25), "A mixture of strawberry (40 %), mango (35 %) and clove (25 %)"),
-        (shares(1.0), "Almost pure strawberry (100 %)"),
+        (shares(1.0), "Strawberry, the only component that the model knows"),
         (shares(0.97, 0.03), "Almost pure strawberry (97 %)"),
         (shares(0.7, 0.3, presence=0.2), "Mostly strawberry (70 %)"),
     ],

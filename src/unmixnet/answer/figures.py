@@ -87,7 +87,7 @@ def _colours(parts: int, shown: int) -> list[str]:
 
 def share_section(answer: Answer) -> str:
     """The shares along the recording, stacked."""
-    if len(answer.window_time_s) < 2 or not answer.components:
+    if len(answer.window_time_s) < 2 or len(answer.components) < 2:
         return ""
     shown = leading(answer, COLOURED)
     parts = _parts(answer.window_ratios, shown)

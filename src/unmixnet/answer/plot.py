@@ -42,7 +42,7 @@ class Scale:
         return (np.asarray(values, float) - self.low) / (self.high - self.low)
 
 
-def nice_scale(*arrays: np.ndarray, zero: bool = False, count: int = 4) -> Scale:
+def nice_scale(*arrays: np.ndarray, zero: bool = False, count: int = 5) -> Scale:
     """An axis that holds all finite values, with about `count` round labels."""
     finite = [array[np.isfinite(array)] for array in map(np.asarray, arrays)]
     values = np.concatenate([np.zeros(1 if zero else 0), *(array.ravel() for array in finite)])

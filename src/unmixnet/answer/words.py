@@ -38,6 +38,9 @@ def headline(answer: Answer) -> str:
         return "Unlike anything I was trained on"
     if not answer.components:
         return "A mixture, but the model names no components"
+    if len(answer.components) == 1:  # its share is 100 % whatever was smelled
+        name = shortened(answer.components[0])
+        return f"{name[:1].upper()}{name[1:]}, the only component that the model knows"
     named = _named(answer)
     share = answer.ratios[named[0]]
     if not share >= _SOME:
