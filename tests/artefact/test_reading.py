@@ -1,4 +1,4 @@
-"""Reading begins again when a writer came between, and only then; it needs neither jax nor a second chance."""
+"""Reading begins again when a writer came between, and only then, and needs no jax."""
 
 import subprocess
 import sys
@@ -36,7 +36,7 @@ def looks(model: Path, monkeypatch) -> list[str]:
 
 def test_a_replacement_in_the_middle_of_reading_gives_the_new_artefact(model: Path, looks: list[str]):
     assert int(read_artefact(model).tensors["step"]) == 2
-    assert len(looks) == 2 + len(bundle().documents) + 1
+    assert looks.count("card.md") == 2, "it was read in two attempts"
 
 
 @pytest.mark.usefixtures("looks")

@@ -31,8 +31,8 @@ def decode(raw: bytes, where: Path | str) -> Any:
     """
     with refusing(where):
         text = raw.decode("utf-8")
-        if (depth := _depth(text)) > DEEPEST:
-            raise refused(f"the JSON is nested {depth:,} deep, expected at most {DEEPEST}", where)
+        if _is_too_deep(text):
+            raise refused(f"the JSON is nested more than {DEEPEST} deep", where)
         return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
 
 
@@ -62,13 +62,14 @@ def _plain(value: Any, where: Path | str, depth: int) -> Any:
     raise refused(f"a {kind} has no JSON form", where, "Convert it with float(), int() or .tolist()")
 
 
-def _depth(text: str) -> int:
-    """Deepest nesting of brackets outside strings, in one pass without recursion."""
-    depth = deepest = 0
-    for bracket in _BRACKET.findall(_STRING.sub("", text)):
-        depth += 1 if bracket in "[{" else -1
-        deepest = max(deepest, depth)
-    return deepest
+def _is_too_deep(text: str) -> bool:
+    """Whether brackets outside strings are nested more than `DEEPEST` deep, in one pass without recursion."""
+    depth = 0
+    for bracket in _BRACKET.finditer(_STRING.sub("", text)):
+        depth += 1 if bracket[0] in "[{" else -1
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
