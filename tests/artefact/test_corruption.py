@@ -77,7 +77,7 @@ def test_damage_under_right_hashes_meets_only_our_own_error(tmp_path: Path):
     write_artefact(tmp_path / "sound", bundle(floats=30))
     files = {path.name: path.read_bytes() for path in (tmp_path / "sound").iterdir() if path.name != "manifest.json"}
     outcomes = []
-    for number in range(400):
+    for number in range(200):
         name = ("weights.safetensors", "config.json", "card.md")[number % 3]
         raw = bytearray(files[name])
         for at in rng.integers(0, min(len(raw), 700), int(rng.integers(1, 4))):
@@ -85,7 +85,7 @@ def test_damage_under_right_hashes_meets_only_our_own_error(tmp_path: Path):
         folder = forge(tmp_path / str(number), {**files, name: bytes(raw)})
         outcomes.append(refused_or_sound(folder))
         shutil.rmtree(folder)
-    assert outcomes.count("refused") > 100 and outcomes.count("read") > 10
+    assert outcomes.count("refused") > 50 and outcomes.count("read") > 5
 
 
 JSON = st.recursive(
