@@ -34,7 +34,10 @@ def adsorption_loss(
     reacted = jax.vmap(_reacted, in_axes=(0, 0, 0, None, None, None))(
         N, theta, theta_before, process.surface, geometry, dt
     )
-    signal = jax.vmap(lambda y, theta: read(y, theta, process.readout, process.conditions, dt))(y_before, theta)
+    # a sensor reads no negative coverage: its transduction has no value there
+    signal = jax.vmap(read, in_axes=(0, 0, None, None, None))(
+        y_before, jnp.where(theta < 0, 0, theta), process.readout, process.conditions, dt
+    )
     simplex = jnp.mean((jnp.sum(theta, axis=2) - 1) ** 2) + jnp.mean(jnp.minimum(theta, 0) ** 2)
     return simplex + jnp.mean((theta - reacted) ** 2) + jnp.mean((y - signal) ** 2)
 

@@ -36,5 +36,5 @@ def flux_residual(
     Not for the x that a rollout saves: that is the composition after the step, and the flux belongs to the one that
     diffusion found. The rollout's own closure knows it.
     """
-    c = jnp.where(c > 0, c, 1)
+    c = jnp.where(c >= jnp.sqrt(jnp.finfo(c.dtype).tiny), c, 1)  # no gas, no gradient, no residual
     return jax.vmap(lambda x, c, J: closure.ms_residual(x, c, J, D, geometry))(x, c, J)
