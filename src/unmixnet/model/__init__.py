@@ -1,0 +1,1 @@
+"""The model: an encoder proposes mixture and coefficients, networks set coefficients, the solver moves the state."""

@@ -1,0 +1,125 @@
+r"""Inverse encoder: from traces to presence, ratios, strength and the vector h_Y that conditions the coefficients.
+
+    ẑ_i = σ(w·C_i),    â_i = ẑ_i e^{o_i} / Σ_j ẑ_j e^{o_j}
+
+Sensors are tokens (trace, material embedding mat_m, conditions e when known), components are tokens (species embedding
+r_i) that ask the sensors; h_Y is the mean of the sensor tokens. Nothing in it has the number of sensors or of
+components in its shape.
+
+**Departure from the paper**: no ε in the denominator; the ratios are a softmax of o + ln ẑ and sum to one.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from unmixnet.model.attention import Ask, dense, norm
+from unmixnet.model.level import N_FEATURES, LevelNorm, level_features
+from unmixnet.model.settings import Settings, shape_of
+from unmixnet.model.trunk import Trunk
+from unmixnet.model.views import Views
+
+__all__ = ["Encoder", "Inference"]
+
+
+class Inference(eqx.Module):
+    """What the encoder reads from one window."""
+
+    z_logits: Float[Array, " K"]
+    a: Float[Array, " K"]
+    """Gated ratios, on the simplex."""
+    h_Y: Float[Array, " d"]
+    """Vector that conditions the coefficients."""
+    h_m: Float[Array, "M d"]
+    """Tokens of the sensors."""
+    log_strength: Float[Array, ""]
+    """Logarithm of the overall strength, relative to a typical recording."""
+    exposure: Float[Array, ""]
+    """How far the chamber already is towards its steady state when the window starts, 0 to 1."""
+
+    @property
+    def z(self) -> Float[Array, " K"]:
+        """Presence probabilities."""
+        return jax.nn.sigmoid(self.z_logits)
+
+
+def gated_ratios(z_logits: Float[Array, " K"], o: Float[Array, " K"]) -> Float[Array, " K"]:
+    """ẑ e^o over its sum, computed without overflow."""
+    return jax.nn.softmax(o + jax.nn.log_sigmoid(z_logits))
+
+
+class Encoder(eqx.Module):
+    """Traces in, mixture out."""
+
+    views: Views
+    norm: LevelNorm
+    trunk: Trunk
+    level: eqx.nn.Linear
+    material: eqx.nn.Linear
+    conditions: eqx.nn.Linear
+    sensors: Ask
+    species: eqx.nn.Linear
+    layers: tuple[Ask, ...]
+    mixture: eqx.nn.Linear
+    """To (w·C, o)."""
+    state: eqx.nn.Linear
+    """To (log strength, exposure)."""
+    dropout: float = eqx.field(static=True)
+
+    @classmethod
+    def of(cls, settings: Settings, key: PRNGKeyArray) -> "Encoder":
+        """Draw an encoder of the size that the settings name."""
+        shape = shape_of(settings.size)
+        keys = iter(jax.random.split(key, 9 + shape.layers))
+        views = Views.of(settings.rate_Hz)
+        rows = max(1, round(settings.patch_s * settings.rate_Hz))
+
+        def linear(inside: int, outside: int = shape.width) -> eqx.nn.Linear:
+            return eqx.nn.Linear(inside, outside, key=next(keys))
+
+        return cls(
+            views,
+            LevelNorm.of(next(keys)),
+            Trunk.of(shape, views.count, rows, next(keys)),
+            linear(N_FEATURES),
+            linear(shape.embedding),
+            linear(2),
+            Ask.of(shape.width, shape.heads, next(keys)),
+            linear(shape.embedding),
+            tuple(Ask.of(shape.width, shape.heads, next(keys)) for _ in range(shape.layers)),
+            linear(shape.width, 2),
+            linear(shape.width, 2),
+            settings.dropout,
+        )
+
+    def __call__(
+        self,
+        Y: Float[Array, "T M"],
+        r: Float[Array, "K p"],
+        mat: Float[Array, "M p"],
+        e: Float[Array, " 2"],
+        *,
+        key: PRNGKeyArray | None = None,
+    ) -> Inference:
+        """Read one window; r and mat are embeddings, e = (warmth, moisture), zero when unknown."""
+        traces = jax.vmap(lambda y: self.views(self.norm(y)))(Y.T)
+        level = jax.vmap(level_features)(Y.T)
+        H = self.trunk(traces) + dense(self.level, level) + dense(self.material, mat) + self.conditions(e)
+        H = self.sensors(H, H)
+        h_Y = jnp.mean(norm(H), axis=0)
+        C = dense(self.species, r)
+        if key is not None:
+            a, b = jax.random.split(key)
+            H, h_Y = _drop(H, self.dropout, a), _drop(h_Y, self.dropout, b)
+        for layer in self.layers:
+            C = layer(C, H)
+        z_logits, o = dense(self.mixture, norm(C + h_Y)).T
+        strength, exposure = self.state(h_Y)
+        return Inference(
+            z_logits, gated_ratios(z_logits, o), h_Y, norm(H), 2 * jnp.tanh(strength / 2), jax.nn.sigmoid(exposure)
+        )
+
+
+def _drop(x: Float[Array, "*n"], rate: float, key: PRNGKeyArray) -> Float[Array, "*n"]:
+    return jnp.where(jax.random.bernoulli(key, 1 - rate, x.shape), x / (1 - rate), 0)

@@ -1,0 +1,1 @@
+"""Training: examples from recordings, the closed-loop loss, deterministic epochs, checkpoints that survive anything."""

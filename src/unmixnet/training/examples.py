@@ -1,0 +1,85 @@
+"""Recordings as arrays for training: one preprocessed trace each, at a rate that suits a MOX sensor."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from unmixnet.data.preprocess import Preprocessing
+from unmixnet.data.recording import Recording
+from unmixnet.errors import ConfigError
+
+__all__ = ["Examples", "gather_examples", "resampled", "windows_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Examples:
+    """Traces of n recordings with their labels.
+
+    Arguments:
+        traces: shape (n, L, M), the last rows of a shorter recording repeat its last one.
+        lengths: rows that were really recorded.
+        targets: shape (n, K): ratios, or a one at the class.
+        names, supports: of each recording.
+    """
+
+    traces: np.ndarray
+    lengths: np.ndarray
+    targets: np.ndarray
+    names: tuple[str, ...]
+    supports: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.traces)
+
+
+def resampled(series: np.ndarray, rate_Hz: float, target_Hz: float) -> np.ndarray:
+    """The series at a lower rate: means of equal blocks, or interpolated where the rates do not divide."""
+    if target_Hz >= rate_Hz - 1e-9:
+        return series
+    block = rate_Hz / target_Hz
+    if abs(block - round(block)) < 0.02:
+        size = round(block)
+        rows = len(series) // size
+        return series[: rows * size].reshape(rows, size, -1).mean(axis=1)
+    times = np.arange(int(len(series) / block)) * block
+    whole = np.arange(len(series))
+    return np.stack([np.interp(times, whole, column) for column in series.T], axis=1)
+
+
+def gather_examples(
+    recordings: Iterable[Recording], ready: Preprocessing, components: Sequence[str], rate_Hz: float, window: int
+) -> Examples:
+    """Preprocess labelled recordings; a recording shorter than the window is an error."""
+    series, targets, names, supports = [], [], [], []
+    for recording in recordings:
+        if recording.label is None:
+            raise ConfigError("a recording without a label cannot train", where=recording.path, remedy="Leave it out")
+        trace = resampled(ready.signal(recording), recording.sample_rate_Hz, rate_Hz)
+        if len(trace) < window:
+            raise ConfigError(
+                f"the recording has {len(trace)} rows at {rate_Hz:g} Hz, a window has {window}",
+                where=recording.path,
+                remedy="Use a shorter window_s, or leave the recording out",
+            )
+        series.append(trace)
+        targets.append(recording.label.vector(components))
+        names.append(recording.path)
+        supports.append("+".join(sorted(recording.label.support)))
+    if not series:
+        raise ConfigError("there is no recording to train on", remedy="Check the split")
+    lengths = np.array([len(trace) for trace in series])
+    padded = [np.concatenate([t, np.repeat(t[-1:], lengths.max() - len(t), axis=0)]) for t in series]
+    return Examples(
+        np.stack(padded).astype(np.float32), lengths, np.array(targets, np.float32), tuple(names), tuple(supports)
+    )
+
+
+def windows_of(examples: Examples, window: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
+    """All windows at a fixed stride, shape (n, window, M), and the index of the recording of each."""
+    cut, index = [], []
+    for i, (trace, length) in enumerate(zip(examples.traces, examples.lengths, strict=True)):
+        for start in range(0, int(length) - window + 1, stride):
+            cut.append(trace[start : start + window])
+            index.append(i)
+    return np.stack(cut), np.array(index)

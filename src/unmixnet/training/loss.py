@@ -1,0 +1,161 @@
+r"""The closed loop as a loss: what the encoder says, and whether the solver can make the trace from it.
+
+    L = L_mix + λ_rec L_rec + λ_freq L_freq + λ_MS L_MS + λ_cons L_cons + λ_ads L_ads + λ_id L_ident + λ_p H(p_src)
+
+With probability `teacher` a sample is solved from its true ratios, which calibrates the physics; otherwise from the
+encoder's own, which closes the loop. Baselines have L_mix alone.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from unmixnet.baselines.interface import Baseline
+from unmixnet.model.encoder import Inference
+from unmixnet.model.unmixnet import Solved, UnMixNet
+from unmixnet.objective.adsorption import adsorption_loss
+from unmixnet.objective.conservation import conservation_loss
+from unmixnet.objective.fingerprints import incoherence_loss
+from unmixnet.objective.flux import flux_loss
+from unmixnet.objective.frequency import frequency_loss
+from unmixnet.objective.mixture import class_loss, mixture_loss
+from unmixnet.objective.reconstruction import reconstruction_loss
+from unmixnet.objective.source import source_entropy
+from unmixnet.objective.weights import Weights
+from unmixnet.training.mixing import mixed_batch, with_session
+from unmixnet.training.virtual import Nuisance, virtual_batch
+
+__all__ = ["Batch", "Recipe", "batch_loss", "predict_ratios"]
+
+
+class Batch(eqx.Module):
+    """Windows of recordings with their ratios."""
+
+    Y: Float[Array, "B T M"]
+    a: Float[Array, "B K"]
+
+
+class Recipe(eqx.Module):
+    """How a batch is made and weighed; static, so that each choice compiles once."""
+
+    weights: Weights = eqx.field(static=True, default=Weights())
+    classes: bool = eqx.field(static=True, default=False)
+    """One substance out of many: cross-entropy beside the presence."""
+    teacher: float = eqx.field(static=True, default=0.5)
+    virtual: float = eqx.field(static=True, default=0.0)
+    """Virtual recordings for each real one."""
+    nuisance: Nuisance = eqx.field(default=Nuisance())
+    mixing: str = eqx.field(static=True, default="none")
+    """`none`, `linear` or `competitive`."""
+    mixing_share: float = eqx.field(static=True, default=0.5)
+    exponent: float = eqx.field(static=True, default=0.5)
+    jitter_gain: float = eqx.field(static=True, default=0.0)
+    jitter_offset: float = eqx.field(static=True, default=0.0)
+
+
+def predict_ratios(model: UnMixNet | Baseline, Y: Float[Array, "T M"]) -> Float[Array, " K"]:
+    """Ratios (or class probabilities) of one window."""
+    return model(Y).a if isinstance(model, UnMixNet) else jax.nn.softmax(model(Y).logits)
+
+
+def batch_loss(
+    model: UnMixNet | Baseline,
+    batch: Batch,
+    recipe: Recipe,
+    air: Float[Array, " M"],
+    sd: Float[Array, " M"],
+    sign: Float[Array, " M"],
+    key: PRNGKeyArray,
+) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
+    """Mean loss of a batch, and its parts before they are weighed."""
+    one, two, three, four = jax.random.split(key, 4)
+    Y, a = batch.Y, batch.a
+    if recipe.mixing != "none":
+        linear = recipe.mixing == "linear"
+        Y, a = mixed_batch(
+            Y, a, share=recipe.mixing_share, linear=linear, air=air, sd=sd, sign=sign, n=recipe.exponent, key=one
+        )
+    if recipe.jitter_gain > 0 or recipe.jitter_offset > 0:
+        keys = jax.random.split(two, Y.shape[0])
+        Y = jax.vmap(lambda y, k: with_session(y, air, recipe.jitter_gain, recipe.jitter_offset, k))(Y, keys)
+    keys = jax.random.split(three, Y.shape[0])
+    if not isinstance(model, UnMixNet):
+        parts = {"mix": jnp.mean(jax.vmap(lambda y, t, k: _baseline_mix(model, y, t, k))(Y, a, keys))}
+        return parts["mix"], parts
+    parts = jax.tree.map(jnp.mean, jax.vmap(lambda y, t, k: _sample_parts(model, y, t, recipe, k))(Y, a, keys))
+    if recipe.virtual > 0 and model.settings.closure:
+        parts["virtual"] = _virtual_mix(model, round(recipe.virtual * Y.shape[0]), Y.shape[1], recipe, four)
+    if recipe.weights.ident > 0 and model.settings.closure:
+        parts["ident"] = incoherence_loss(fingerprints(model, Y.shape[1]))
+    scale = {**vars(recipe.weights), "virtual": recipe.weights.mix}
+    total = sum((scale[name] * value for name, value in parts.items()), start=jnp.zeros(()))
+    return total, parts
+
+
+def _baseline_mix(model: Baseline, Y: Float[Array, "T M"], a: Float[Array, " K"], key: PRNGKeyArray):
+    """Cross-entropy, and the sum of absolute errors, of a softmax; its logits also stand for presence."""
+    guess = jax.nn.softmax(model(Y, key=key).logits)
+    return class_loss(guess, a) + jnp.sum(jnp.abs(guess - a))
+
+
+def _mix(inference: Inference, a: Float[Array, " K"], classes: bool) -> Float[Array, ""]:
+    loss = mixture_loss(inference.z_logits, inference.a, a)
+    return loss + class_loss(inference.a, a) if classes else loss
+
+
+def _sample_parts(
+    model: UnMixNet, Y: Float[Array, "T M"], a: Float[Array, " K"], recipe: Recipe, key: PRNGKeyArray
+) -> dict[str, Float[Array, ""]]:
+    """Every part of the loss that one window has."""
+    one, two = jax.random.split(key)
+    inference = model(Y, key=one)
+    parts = {"mix": _mix(inference, a, recipe.classes)}
+    if not model.settings.closure:
+        return parts
+    weights = recipe.weights
+    told = jax.random.uniform(two) < recipe.teacher
+    shares = jnp.where(told, a, inference.z * inference.a)
+    watched = any(w > 0 for w in (weights.ms, weights.cons, weights.ads))
+    save = ("y", "N", "J", "theta", "reservoirs", "closure") if watched else ("y",)
+    solved = model.reconstruct(inference, Y[0], Y.shape[0], shares=shares, save=save)
+    seen, y = model.observed(Y), solved.y
+    parts["rec"] = reconstruction_loss(seen, y)
+    parts["freq"] = frequency_loss(seen, y, 1 / model.settings.step_s)
+    if watched:
+        parts |= closure_parts(model, solved)
+    if model.settings.source == "inferred":
+        parts["entropy"] = source_entropy(model.source_place(inference))
+    return parts
+
+
+def closure_parts(model: UnMixNet, solved: Solved) -> dict[str, Float[Array, ""]]:
+    """L_MS, L_cons and L_ads of a rollout that saved what they need; rounding in the full model."""
+    saved, process, start = solved.rollout.saved, solved.process, solved.start
+    dt = jnp.asarray(model.settings.step_s, saved.y.dtype)
+    return {
+        "ms": flux_loss(saved.closure.ms_residual, saved.J),
+        "cons": conservation_loss(saved.N, saved.theta, saved.reservoirs, start, process.surface.sites),
+        "ads": adsorption_loss(saved.N, saved.theta, saved.y, start, process, model.chamber.geometry(), dt),
+    }
+
+
+def _virtual_mix(model: UnMixNet, B: int, T: int, recipe: Recipe, key: PRNGKeyArray) -> Float[Array, ""]:
+    """L_mix on virtual recordings, for the encoder alone."""
+    one, two = jax.random.split(key)
+    Y, a = virtual_batch(model, B, T, recipe.nuisance, one)
+    keys = jax.random.split(two, B)
+    return jnp.mean(jax.vmap(lambda y, t, k: _mix(model(y, key=k), t, recipe.classes))(Y, a, keys))
+
+
+def fingerprints(model: UnMixNet, T: int) -> Float[Array, "K P"]:
+    """Responses over clean air to every substance alone, by the global coefficients."""
+    K, M, d = model.species.shape[0] - 1, model.materials.shape[0], model.kinetics.sample.in_features - 2
+    zero = jnp.zeros(())
+    typical = Inference(jnp.zeros(K), jnp.ones(K) / K, jnp.zeros(d), jnp.zeros((M, d)), zero, zero + 1)
+
+    def alone(shares: Float[Array, " K"]) -> Float[Array, " P"]:
+        y = model.reconstruct(typical, None, T, shares=shares).y
+        return jnp.ravel(y - model.transduction.baseline)
+
+    return jax.vmap(alone)(jnp.eye(K))

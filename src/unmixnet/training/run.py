@@ -1,0 +1,147 @@
+"""From a configuration to a trained model: recordings, preprocessing, arrays, model, fit."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from unmixnet.baselines import BASELINES
+from unmixnet.builders import portable_enose
+from unmixnet.data.preprocess import Preprocessing
+from unmixnet.data.recording import Recording
+from unmixnet.data.response import Baseline as Clean
+from unmixnet.errors import ConfigError
+from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.training.config import TrainConfig
+from unmixnet.training.epoch import Arrays
+from unmixnet.training.examples import Examples, gather_examples, windows_of
+from unmixnet.training.trainer import Fit, fit
+
+__all__ = ["Prepared", "build_model", "prepare", "train"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Recordings ready for training.
+
+    Arguments:
+        train, validation: examples; validation may be None.
+        ready: fitted preprocessing.
+        air, sign: clean-air signal of each sensor, and −1 for one whose signal falls.
+    """
+
+    config: TrainConfig
+    components: tuple[str, ...]
+    ready: Preprocessing
+    train: Examples
+    validation: Examples | None
+    air: tuple[float, ...]
+    sign: tuple[float, ...]
+
+    def arrays(self) -> Arrays:
+        """On the device."""
+        window, M = self.config.window, len(self.ready.channels)
+        if self.validation is None:
+            cut, owner, truth = np.zeros((0, window, M), np.float32), np.zeros(0, int), np.zeros((0, 1), np.float32)
+        else:
+            cut, owner = windows_of(self.validation, window, self.config.stride)
+            truth = self.validation.targets
+        return Arrays(
+            jnp.asarray(self.train.traces),
+            jnp.asarray(self.train.lengths),
+            jnp.asarray(self.train.targets),
+            jnp.asarray(cut),
+            jnp.asarray(owner),
+            jnp.asarray(truth),
+            jnp.asarray(self.air, jnp.float32),
+            jnp.asarray(self.ready.sd, jnp.float32),
+            jnp.asarray(self.sign, jnp.float32),
+        )
+
+
+def prepare(
+    config: TrainConfig,
+    train: Sequence[Recording],
+    validation: Sequence[Recording],
+    components: Sequence[str],
+) -> Prepared:
+    """Fit the preprocessing on the training recordings (never on the others) and gather everything."""
+    channels = tuple(config.data.channels) or _shared(train)
+    ready = config.preprocessing(channels).fit(train)
+    rate, window = config.model.rate_Hz, config.window
+    examples = gather_examples(train, ready, components, rate, window)
+    held = gather_examples(validation, ready, components, rate, window) if validation else None
+    air, sign = _clean_air(ready, examples)
+    return Prepared(config, tuple(components), ready, examples, held, air, sign)
+
+
+def build_model(prepared: Prepared, seed: int) -> PyTree:
+    """The model at its start, compiled because drawing layer by layer is slow."""
+    config, K, M = prepared.config, len(prepared.components), len(prepared.ready.channels)
+    key = jax.random.key(seed, impl="unsafe_rbg")
+    if config.model.name == "unmixnet":
+        chamber = portable_enose(sensors=prepared.ready.channels)
+        settings, air, sign = config.settings, prepared.air, prepared.sign
+        return eqx.filter_jit(lambda k: UnMixNet.of(settings, chamber, K, air=air, sign=sign, key=k))(key)
+    of, size = BASELINES[config.model.name].of, config.model.size
+    return eqx.filter_jit(lambda k: of(config.window, M, K, size=size, key=k))(key)
+
+
+def train(
+    prepared: Prepared,
+    *,
+    seed: int | None = None,
+    folder: Path | None = None,
+    resume: bool = False,
+    watch: Callable[[dict[str, Any]], None] = lambda entry: None,
+    epoch_of: Callable[..., Any] | None = None,
+) -> Fit:
+    """Train the configured model."""
+    config = prepared.config
+    seed = config.training.seed if seed is None else seed
+    return fit(
+        build_model(prepared, seed),
+        prepared.arrays(),
+        config.plan,
+        config.recipe,
+        window=config.window,
+        seed=seed,
+        folder=folder,
+        resume=resume,
+        tag=config.tag,
+        watch=watch,
+        epoch_of=epoch_of,
+    )
+
+
+def _shared(recordings: Sequence[Recording]) -> tuple[str, ...]:
+    """Channels that every recording has, in the order of the first."""
+    if not recordings:
+        raise ConfigError("there is no recording to train on", remedy="Check the split")
+    common = set.intersection(*(set(recording.channels) for recording in recordings))
+    if not common:
+        raise ConfigError("the recordings share no channel", remedy="Name the channels, or leave recordings out")
+    return tuple(name for name in recordings[0].channels if name in common)
+
+
+def _clean_air(ready: Preprocessing, examples: Examples) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Signal in clean air, and the direction in which each sensor answers.
+
+    With a baseline clean air is where the response is zero; without one, half a standard deviation outside the least
+    exposed recordings stands in for it. A sensor answers downwards if it moves against the mean of all sensors.
+    """
+    rows = np.concatenate([trace[:length] for trace, length in zip(examples.traces, examples.lengths, strict=True)])
+    common = rows.mean(axis=1)
+    sign = np.where([np.corrcoef(common, column)[0, 1] < -0.2 for column in rows.T], -1.0, 1.0)
+    if ready.baseline is Clean.NONE:
+        quantile = [np.quantile(sign_m * column, 0.02) for sign_m, column in zip(sign, rows.T, strict=True)]
+        air = sign * (np.array(quantile) - 0.5)
+    else:
+        air = -np.array(ready.mean) / np.array(ready.sd)
+    return tuple(air.tolist()), tuple(sign.tolist())

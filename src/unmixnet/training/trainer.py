@@ -1,0 +1,151 @@
+"""The training loop: epochs, early stopping, log, checkpoints; stops at the first number that is not one."""
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from unmixnet.errors import UnmixError
+from unmixnet.training.checkpoint import load_checkpoint, save_checkpoint
+from unmixnet.training.epoch import Arrays, Plan, TrainState, make_epoch, names_at, restored, start_state
+from unmixnet.training.loss import Recipe
+
+__all__ = ["Fit", "TrainingError", "fit"]
+
+
+class TrainingError(UnmixError):
+    """Training had to stop."""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A trained model.
+
+    Arguments:
+        model: with the weights of the best epoch.
+        score: validation error of that epoch.
+        best_epoch, epochs: the best, and how many were run.
+        history: one entry per epoch.
+        interrupted: whether the user stopped it.
+    """
+
+    model: PyTree
+    score: float
+    best_epoch: int
+    epochs: int
+    history: tuple[dict[str, float], ...] = field(repr=False)
+    interrupted: bool = False
+
+
+def fit(
+    model: PyTree,
+    arrays: Arrays,
+    plan: Plan,
+    recipe: Recipe,
+    *,
+    window: int,
+    seed: int = 0,
+    folder: Path | None = None,
+    every: int = 5,
+    resume: bool = False,
+    tag: str = "",
+    watch: Callable[[dict[str, Any]], None] = lambda entry: None,
+    epoch_of: Callable[..., Any] | None = None,
+) -> Fit:
+    """Train until the validation score stops falling.
+
+    Arguments:
+        model: at its start; its structure decides the loss (closed loop, or L_mix alone for a baseline).
+        folder: where checkpoints and `log.jsonl` go; None keeps nothing.
+        every: epochs between checkpoints.
+        resume: continue from the folder's checkpoint if there is one.
+        tag: hash of the configuration; a checkpoint of another one is refused.
+        watch: called after every epoch with what is logged.
+        epoch_of: a compiled epoch of an earlier run with the same structure, plan and recipe.
+    """
+    epoch = epoch_of or make_epoch(model, plan, recipe, window)
+    state = start_state(model, plan, arrays.traces.shape[0])
+    history: list[dict[str, float]] = []
+    if folder is not None and resume:
+        state, history = load_checkpoint(folder / "checkpoint", like=state, tag=tag) or (state, history)
+    stop = False
+    log = _Log(folder, history)
+    while int(state.epoch) < plan.epochs and not stop:
+        try:
+            began = time.monotonic()
+            state_after, report = jax.block_until_ready(epoch(state, arrays, jnp.asarray(seed, jnp.int32)))
+            if int(report.bad_step) >= 0:
+                _refuse(report, model, int(state.epoch) + 1, folder)
+            state = state_after
+            entry = _entry(state, report, time.monotonic() - began)
+            history.append(entry)
+            log.add(entry)
+            watch(entry)
+            stop = int(state.epoch) - int(state.best_epoch) >= plan.patience
+            last = stop or int(state.epoch) == plan.epochs
+            if folder is not None and (last or int(state.epoch) % every == 0):
+                save_checkpoint(folder / "checkpoint", state, history, tag=tag)
+        except KeyboardInterrupt:
+            if folder is not None:
+                save_checkpoint(folder / "checkpoint", state, history, tag=tag)
+            return _fit(state, model, history, interrupted=True)
+    return _fit(state, model, history)
+
+
+def _fit(state: TrainState, model: PyTree, history: list[dict[str, float]], *, interrupted: bool = False) -> Fit:
+    best = state.best if np.isfinite(float(state.best_score)) else state.ema
+    return Fit(
+        restored(model, best),
+        float(state.best_score),
+        int(state.best_epoch),
+        int(state.epoch),
+        tuple(history),
+        interrupted,
+    )
+
+
+def _entry(state: TrainState, report: Any, seconds: float) -> dict[str, float]:
+    """What is logged of an epoch."""
+    parts = {f"L_{name}": float(value) for name, value in report.parts.items()}
+    return {
+        "epoch": int(state.epoch),
+        "loss": float(report.loss),
+        **parts,
+        "validation": float(report.score),
+        "best": float(state.best_score),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _refuse(report: Any, model: PyTree, epoch: int, folder: Path | None) -> None:
+    """Name the tensors whose gradient is not finite."""
+    bad = names_at(model, np.asarray(report.bad))
+    kept = f" The last good checkpoint is kept in {folder / 'checkpoint'}." if folder is not None else ""
+    raise TrainingError(
+        f"the gradient of {', '.join(bad[:3]) or 'no tensor, but the loss'} is not finite at step "
+        f"{int(report.bad_step) + 1} of epoch {epoch}"
+        + (f" (and {len(bad) - 3} more tensors)" if len(bad) > 3 else ""),
+        remedy=f"Lower training.rate, or check the recordings for extreme values.{kept}",
+    )
+
+
+class _Log:
+    """`log.jsonl`: one line per epoch; lines of epochs that a resumed run repeats are replaced."""
+
+    def __init__(self, folder: Path | None, history: list[dict[str, float]]) -> None:
+        self.path = None if folder is None else folder / "log.jsonl"
+        if self.path is not None:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.write_text("".join(json.dumps(entry) + "\n" for entry in history), encoding="utf-8")
+
+    def add(self, entry: dict[str, float]) -> None:
+        if self.path is not None:
+            with self.path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")

@@ -1,0 +1,68 @@
+r"""Virtual recordings: traces that the model's own solver makes for mixtures nobody recorded.
+
+Random supports, ratios and strengths, random session gains and offsets, noise of the sensors. The encoder learns from
+them what the calibrated physics implies about unseen mixtures; no gradient flows back into the physics.
+"""
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from unmixnet.model.encoder import Inference
+from unmixnet.model.unmixnet import UnMixNet
+
+__all__ = ["Nuisance", "random_ratios", "virtual_batch"]
+
+
+class Nuisance(eqx.Module):
+    """How recordings of one mixture differ, as standard deviations."""
+
+    gain: float = eqx.field(static=True, default=0.1)
+    """Of the logarithm of a sensor's gain."""
+    offset: float = eqx.field(static=True, default=0.0)
+    """Of a sensor's level, in standard deviations of the training signal."""
+    strength: float = eqx.field(static=True, default=0.25)
+    """Of the logarithm of the overall strength."""
+    noise: float = eqx.field(static=True, default=0.02)
+    """Of a sample, in standard deviations of the training signal."""
+
+
+def random_ratios(K: int, largest: int, key: PRNGKeyArray) -> Float[Array, " K"]:
+    """One to `largest` substances, all numbers of them equally likely, shares uniform on their simplex."""
+    one, two, three = jax.random.split(key, 3)
+    count = jax.random.randint(one, (), 1, min(largest, K) + 1)
+    rank = jnp.argsort(jnp.argsort(jax.random.uniform(two, (K,))))
+    parts = jnp.where(rank < count, jax.random.exponential(three, (K,)) + 1e-3, 0)
+    return parts / jnp.sum(parts)
+
+
+def virtual_batch(
+    model: UnMixNet, B: int, T: int, nuisance: Nuisance, key: PRNGKeyArray, *, largest: int = 3
+) -> tuple[Float[Array, "B T M"], Float[Array, "B K"]]:
+    """Traces and ratios of B virtual recordings."""
+    model = jax.lax.stop_gradient(model)
+    return jax.vmap(lambda k: _one(model, T, nuisance, largest, k))(jax.random.split(key, B))
+
+
+def _one(model: UnMixNet, T: int, nuisance: Nuisance, largest: int, key: PRNGKeyArray):
+    K, M = model.species.shape[0] - 1, model.materials.shape[0]
+    keys = jax.random.split(key, 6)
+    a = random_ratios(K, largest, keys[0])
+    d = model.kinetics.sample.in_features - 2
+    typical = Inference(
+        z_logits=jnp.zeros(K),
+        a=a,
+        h_Y=jnp.zeros(d),
+        h_m=jnp.zeros((M, d)),
+        log_strength=nuisance.strength * jax.random.normal(keys[1], ()),
+        exposure=jax.random.uniform(keys[2], ()),
+    )
+    air, stride = model.transduction.baseline, model.settings.stride
+    y = model.reconstruct(typical, None, T, shares=a).y
+    y = jnp.concatenate([air[None] if model.settings.start == "clean air" else y[:1], y])
+    times = jnp.arange(T) / stride
+    y = jax.vmap(lambda column: jnp.interp(times, jnp.arange(y.shape[0]), column), 1, 1)(y)
+    gain = jnp.exp(nuisance.gain * jax.random.normal(keys[3], (M,)))
+    offset = nuisance.offset * jax.random.normal(keys[4], (M,))
+    return air + gain * (y - air) + offset + nuisance.noise * jax.random.normal(keys[5], (T, M)), a
