@@ -28,7 +28,7 @@ class Attention(eqx.Module):
 
     Q: eqx.nn.Linear
     KV: eqx.nn.Linear
-    O: eqx.nn.Linear
+    out: eqx.nn.Linear
     heads: int = eqx.field(static=True)
 
     @classmethod
@@ -44,7 +44,7 @@ class Attention(eqx.Module):
         Q, K, V = (X.reshape(*X.shape[:-1], self.heads, -1) for X in (dense(self.Q, queries), keys, values))
         logits = jnp.einsum("...qhd,...thd->...hqt", Q, K) / jnp.sqrt(Q.shape[-1]).astype(Q.dtype)
         found = jnp.einsum("...hqt,...thd->...qhd", jax.nn.softmax(logits), V)
-        return dense(self.O, found.reshape(*found.shape[:-2], -1))
+        return dense(self.out, found.reshape(*found.shape[:-2], -1))
 
 
 class Map(eqx.Module):

@@ -20,7 +20,7 @@ from unmixnet.model.settings import Settings, shape_of
 from unmixnet.model.trunk import Trunk
 from unmixnet.model.views import Views
 
-__all__ = ["Encoder", "Inference"]
+__all__ = ["Encoder", "Inference", "uninformed"]
 
 
 class Inference(eqx.Module):
@@ -42,6 +42,12 @@ class Inference(eqx.Module):
     def z(self) -> Float[Array, " K"]:
         """Presence probabilities."""
         return jax.nn.sigmoid(self.z_logits)
+
+
+def uninformed(K: int, M: int, width: int) -> Inference:
+    """What is known without a trace: equal shares, a typical strength, coefficients that nothing modulates."""
+    zero = jnp.zeros(())
+    return Inference(jnp.zeros(K), jnp.full(K, 1 / K), jnp.zeros(width), jnp.zeros((M, width)), zero, zero + 1)
 
 
 def gated_ratios(z_logits: Float[Array, " K"], o: Float[Array, " K"]) -> Float[Array, " K"]:

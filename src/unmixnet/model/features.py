@@ -1,4 +1,4 @@
-"""Static features of a chamber for the coefficient networks: kind and log volume of cells, log length and area of edges.
+"""Static features of a chamber for the coefficient networks: kind and volume of cells, length and area of edges.
 
 They do not change in time, so transfer probabilities and edge factors are computed once per rollout.
 """

@@ -58,7 +58,8 @@ class Trunk(eqx.Module):
         M, T, C = X.shape
         count = T // self.rows
         patches = X[:, T - count * self.rows :].reshape(M, count, self.rows * C)
-        H = dense(self.patch, patches) + _waves(count, self.patch.out_features)
+        H = dense(self.patch, patches)
+        H = H + _waves(count, H.shape[-1])
         for block in self.blocks:
             H = block(H)
         weight = jax.nn.softmax(dense(self.pool, norm(H)), axis=1)

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from unmixnet.chamber import Chamber
 from unmixnet.model.diffusivity import Diffusivity
-from unmixnet.model.encoder import Encoder, Inference
+from unmixnet.model.encoder import Encoder, Inference, uninformed
 from unmixnet.model.features import N_CELL, cell_features, edge_features
 from unmixnet.model.flow import Flow
 from unmixnet.model.kinetics import Kinetics
@@ -42,6 +42,7 @@ class Solved(eqx.Module):
     @property
     def y(self) -> Float[Array, "n M"]:
         """The reconstructed trace, at the ends of the steps."""
+        assert self.rollout.saved.y is not None, "every rollout of a model saves y"
         return self.rollout.saved.y
 
 
@@ -110,6 +111,10 @@ class UnMixNet(eqx.Module):
     ) -> Inference:
         """What the encoder reads from a window; e = (warmth, moisture), zero when unknown."""
         return self.encoder(Y, self.species[1:], self.materials, _known(e, Y.dtype), key=key)
+
+    def uninformed(self) -> Inference:
+        """What is known without a trace; its coefficients are the global ones."""
+        return uninformed(self.species.shape[0] - 1, self.materials.shape[0], shape_of(self.settings.size).width)
 
     def process(
         self,

@@ -6,6 +6,8 @@ With probability `teacher` a sample is solved from its true ratios, which calibr
 encoder's own, which closes the loop. Baselines have L_mix alone.
 """
 
+from typing import Any
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -131,7 +133,8 @@ def _sample_parts(
 
 def closure_parts(model: UnMixNet, solved: Solved) -> dict[str, Float[Array, ""]]:
     """L_MS, L_cons and L_ads of a rollout that saved what they need; rounding in the full model."""
-    saved, process, start = solved.rollout.saved, solved.process, solved.start
+    saved: Any = solved.rollout.saved
+    process, start = solved.process, solved.start
     dt = jnp.asarray(model.settings.step_s, saved.y.dtype)
     return {
         "ms": flux_loss(saved.closure.ms_residual, saved.J),
@@ -150,12 +153,10 @@ def _virtual_mix(model: UnMixNet, B: int, T: int, recipe: Recipe, key: PRNGKeyAr
 
 def fingerprints(model: UnMixNet, T: int) -> Float[Array, "K P"]:
     """Responses over clean air to every substance alone, by the global coefficients."""
-    K, M, d = model.species.shape[0] - 1, model.materials.shape[0], model.kinetics.sample.in_features - 2
-    zero = jnp.zeros(())
-    typical = Inference(jnp.zeros(K), jnp.ones(K) / K, jnp.zeros(d), jnp.zeros((M, d)), zero, zero + 1)
+    typical = model.uninformed()
 
     def alone(shares: Float[Array, " K"]) -> Float[Array, " P"]:
         y = model.reconstruct(typical, None, T, shares=shares).y
         return jnp.ravel(y - model.transduction.baseline)
 
-    return jax.vmap(alone)(jnp.eye(K))
+    return jax.vmap(alone)(jnp.eye(typical.a.shape[0]))

@@ -81,13 +81,20 @@ def prepare(
     return Prepared(config, tuple(components), ready, examples, held, air, sign)
 
 
-def build_model(prepared: Prepared, seed: int) -> PyTree:
+def build_model(
+    config: TrainConfig,
+    components: Sequence[str],
+    channels: Sequence[str],
+    *,
+    air: Sequence[float],
+    sign: Sequence[float],
+    seed: int,
+) -> PyTree:
     """The model at its start, compiled because drawing layer by layer is slow."""
-    config, K, M = prepared.config, len(prepared.components), len(prepared.ready.channels)
+    K, M = len(components), len(channels)
     key = jax.random.key(seed, impl="unsafe_rbg")
     if config.model.name == "unmixnet":
-        chamber = portable_enose(sensors=prepared.ready.channels)
-        settings, air, sign = config.settings, prepared.air, prepared.sign
+        chamber, settings = portable_enose(sensors=tuple(channels)), config.settings
         return eqx.filter_jit(lambda k: UnMixNet.of(settings, chamber, K, air=air, sign=sign, key=k))(key)
     of, size = BASELINES[config.model.name].of, config.model.size
     return eqx.filter_jit(lambda k: of(config.window, M, K, size=size, key=k))(key)
@@ -105,8 +112,9 @@ def train(
     """Train the configured model."""
     config = prepared.config
     seed = config.training.seed if seed is None else seed
+    channels, air, sign = prepared.ready.channels, prepared.air, prepared.sign
     return fit(
-        build_model(prepared, seed),
+        build_model(config, prepared.components, channels, air=air, sign=sign, seed=seed),
         prepared.arrays(),
         config.plan,
         config.recipe,

@@ -9,7 +9,6 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.encoder import Inference
 from unmixnet.model.unmixnet import UnMixNet
 
 __all__ = ["Nuisance", "random_ratios", "virtual_batch"]
@@ -49,14 +48,10 @@ def _one(model: UnMixNet, T: int, nuisance: Nuisance, largest: int, key: PRNGKey
     K, M = model.species.shape[0] - 1, model.materials.shape[0]
     keys = jax.random.split(key, 6)
     a = random_ratios(K, largest, keys[0])
-    d = model.kinetics.sample.in_features - 2
-    typical = Inference(
-        z_logits=jnp.zeros(K),
-        a=a,
-        h_Y=jnp.zeros(d),
-        h_m=jnp.zeros((M, d)),
-        log_strength=nuisance.strength * jax.random.normal(keys[1], ()),
-        exposure=jax.random.uniform(keys[2], ()),
+    typical = eqx.tree_at(
+        lambda i: (i.log_strength, i.exposure),
+        model.uninformed(),
+        (nuisance.strength * jax.random.normal(keys[1], ()), jax.random.uniform(keys[2], ())),
     )
     air, stride = model.transduction.baseline, model.settings.stride
     y = model.reconstruct(typical, None, T, shares=a).y
