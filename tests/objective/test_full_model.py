@@ -11,14 +11,15 @@ from cases import DT, GEOMETRY, has_nan, problem, seeds, stirred
 from unmixnet.objective.adsorption import adsorption_loss
 from unmixnet.objective.conservation import conservation_loss
 from unmixnet.objective.flux import flux_loss
-from unmixnet.physics.rollout import rollout
+from unmixnet.physics.rollout import Policy, rollout
 
 PROCESS, AIR = problem(1, odorant_fraction=0.1)
 
 
 def losses(process, start):
     """L_MS, L_cons and L_ads, and the rollout that they judge."""
-    run = rollout(process, GEOMETRY, start, DT, 6, save=("N", "theta", "y", "J", "reservoirs", "closure"))
+    save, policy = ("N", "theta", "y", "J", "reservoirs", "closure"), Policy(checkpoint="none")
+    run = rollout(process, GEOMETRY, start, DT, 6, save=save, policy=policy)
     saved = run.saved
     flux = flux_loss(saved.closure.ms_residual, saved.J)
     conservation = conservation_loss(saved.N, saved.theta, saved.reservoirs, start, process.surface.sites)
@@ -28,9 +29,14 @@ def losses(process, start):
 
 @jax.jit
 def judged(process, start):
-    """The losses, the rollout, and the derivatives of every loss by every coefficient."""
-    values, pull, run = jax.vjp(lambda process: losses(process, start), process, has_aux=True)
-    return values, run, jax.vmap(pull)(jnp.eye(3))
+    """The losses, the rollout, and the derivatives of their sum by every coefficient."""
+
+    def total(process):
+        values, run = losses(process, start)
+        return jnp.sum(values), (values, run)
+
+    slopes, (values, run) = jax.grad(total, has_aux=True)(process)
+    return values, run, slopes
 
 
 @settings(max_examples=5)
