@@ -109,8 +109,13 @@ class UnMixNet(eqx.Module):
     def __call__(
         self, Y: Float[Array, "T M"], e: Float[Array, " 2"] | None = None, *, key: PRNGKeyArray | None = None
     ) -> Inference:
-        """What the encoder reads from a window; e = (warmth, moisture), zero when unknown."""
-        return self.encoder(Y, self.species[1:], self.materials, _known(e, Y.dtype), key=key)
+        """What the encoder reads from a window; e = (warmth, moisture), zero when unknown.
+
+        The embeddings belong to the physics: the encoder uses them but does not pull at them, or the coefficients
+        would follow the noise of its gradients.
+        """
+        r, mat = jax.lax.stop_gradient((self.species[1:], self.materials))
+        return self.encoder(Y, r, mat, _known(e, Y.dtype), key=key)
 
     def uninformed(self) -> Inference:
         """What is known without a trace; its coefficients are the global ones."""
