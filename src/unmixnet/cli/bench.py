@@ -1,4 +1,4 @@
-"""`unmixnet bench solver`."""
+"""`unmixnet bench solver` and `unmixnet bench training`."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from unmixnet.cli.output import emit, say, table
 
-__all__ = ["app", "solver"]
+__all__ = ["app", "solver", "training"]
 
 app = typer.Typer(help="Measure speed and memory.", no_args_is_help=True)
 
@@ -43,6 +43,34 @@ def solver(
         emit(result)
     else:
         _show(result)
+
+
+@app.command()
+def training(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    size: Annotated[str, typer.Option(help="small or paper.")] = "small",
+    output: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
+) -> None:
+    """A training step (batch 32, 12 odorants, the default window): share of encoder and solver (about a minute)."""
+    from rich.console import Console
+
+    from unmixnet.bench.training import run_training
+
+    with Console(stderr=True).status("starting") as status:
+        result = run_training(size=size, progress=status.update)
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    if as_json:
+        emit(result)
+        return
+    rows = [
+        [name, f"{1e3 * value:.3g}", f"{result['memory_bytes'][name] / 1e6:.3g}"]
+        for name, value in result["seconds"].items()
+    ]
+    table("A training step: batch 32, 12 odorants, float32", ["what", "ms", "MB"], rows)
+    shares = ", ".join(f"{name} {100 * value:.0f} %" for name, value in result["shares"].items())
+    say(f"{shares}. The closed loop costs {result['closed_loop_over_encoder']:.1f} times the encoder alone.")
 
 
 def _show(result: dict) -> None:
