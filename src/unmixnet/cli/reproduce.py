@@ -69,6 +69,96 @@ def peers(
         _print_tables(rows)
 
 
+Only = Annotated[list[str] | None, typer.Option(help="Run only this model; may be repeated.")]
+Studied = Annotated[list[str] | None, typer.Option("--study", help="Run only this study; may be repeated.")]
+Seeds = Annotated[int, typer.Option(min=1, help="Seeds for each model that has one.")]
+Quick = Annotated[bool, typer.Option(help="One seed and few epochs: the same tables within minutes, marked as such.")]
+Sized = Annotated[str, typer.Option("--size", help="Size of the networks: small or paper.")]
+WorkIn = Annotated[Path | None, typer.Option("--work", help="Finished parts are kept here; a rerun skips them.")]
+Again = Annotated[bool, typer.Option(help="Train nothing: compute the scores of recordings from stored predictions.")]
+
+
+@app.command()
+def simulated(
+    only: Only = None,
+    study: Studied = None,
+    seeds: Seeds = 3,
+    quick: Quick = False,
+    size: Sized = "small",
+    work: WorkIn = None,
+    from_predictions: Again = False,
+    as_json: AsJson = False,
+    out: Out = None,
+) -> None:
+    """Every model where the physics is true: 12 substances, 4 and 8 sensors, new sessions and new mixtures."""
+    _study("simulated", None, only, study, seeds, quick, size, work, from_predictions, as_json, out)
+
+
+@app.command()
+def smellnet(
+    data: Data = None,
+    only: Only = None,
+    study: Studied = None,
+    seeds: Seeds = 1,
+    quick: Quick = False,
+    size: Sized = "small",
+    work: WorkIn = None,
+    from_predictions: Again = False,
+    as_json: AsJson = False,
+    out: Out = None,
+) -> None:
+    """Every model on SmellNet: official and clean splits, new sessions, new mixtures, 50 substances."""
+    _study("smellnet", data, only, study, seeds, quick, size, work, from_predictions, as_json, out)
+
+
+def _study(
+    name: str,
+    data: Path | None,
+    only: list[str] | None,
+    study: list[str] | None,
+    seeds: int,
+    quick: bool,
+    size: str,
+    work: Path | None,
+    from_predictions: bool,
+    as_json: bool,
+    out: Path | None,
+) -> None:
+    """Run studies, or score their stored predictions; a part of them is stored only where `--out` says."""
+    from unmixnet.errors import ConfigError
+    from unmixnet.reproduce import evidence
+    from unmixnet.reproduce.display import Display
+    from unmixnet.reproduce.predictions import write_predictions
+    from unmixnet.reproduce.run import Options
+    from unmixnet.reproduce.studies import chosen
+    from unmixnet.reproduce.work import Work
+
+    if size not in ("small", "paper"):
+        raise ConfigError(f"no size {size!r}", remedy="Choose small or paper")
+    title = name if size == "small" else f"{name}-{size}"
+    target = out or RESULTS / f"{title}.json"
+    beside = target.parent / "predictions" / f"{target.stem}.parquet"
+    folder = work or Path("out/reproduce") / name
+    command = f"unmixnet reproduce {name} --seeds {seeds}" + (" --quick" if quick else "")
+    command += "" if size == "small" else f" --size {size}"
+    if from_predictions or (as_json and not folder.exists() and beside.is_file()):
+        result = evidence.from_predictions(f"unmixnet reproduce {name} --from-predictions", beside, target)
+    else:
+        options = Options(1 if quick else seeds, size, quick)
+        studies = chosen(name, tuple(study or ()), tuple(only or ()))
+        with Display() as watch:
+            found = evidence.gather(command, studies, data, Work(folder), options, watch)
+        result = found.result
+        if out or not (only or study or quick):
+            _store(result, target)
+            if target.is_file():
+                write_predictions(beside, found.answers)
+    if as_json:
+        print(json.dumps(result, indent=1))
+    else:
+        _print_tables(result["rows"])
+
+
 def _store(result: dict[str, object], target: Path | None) -> None:
     """Write the file, if there is a place for it: not outside a checkout, nor for some tables only."""
     if target is None or (target.parent == RESULTS and not RESULTS.parent.is_dir()):

@@ -1,0 +1,125 @@
+"""How each kind of model is trained and asked: prepared once for a turn, then run for every seed."""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from unmixnet.baselines import count_parameters
+from unmixnet.data.protocols import Piece, hold_out
+from unmixnet.peers.models import PEERS
+from unmixnet.peers.samples import Task, gather_samples
+from unmixnet.reproduce.recall import Recall
+from unmixnet.reproduce.turns import Turn
+from unmixnet.reproduce.variants import Classical
+from unmixnet.reproduce.work import Facts, Finished, Guess
+from unmixnet.training.config import TrainConfig
+from unmixnet.training.epoch import make_epoch
+from unmixnet.training.examples import gather_examples, windows_of
+from unmixnet.training.loss import predict_ratios
+from unmixnet.training.run import Prepared, build_model, prepare, train
+from unmixnet.training.trainer import Fit
+
+__all__ = ["Bench", "ClassicalBench", "NetworkBench", "Tick", "answers"]
+
+Tick = Callable[[dict[str, Any]], None]
+"""Called after every epoch with what is logged."""
+_BATCH = 64
+
+
+class Bench(Protocol):
+    """A model on one turn, ready to be run for a seed."""
+
+    def run(self, seed: int, tick: Tick) -> tuple[Finished, PyTree]:
+        """Train and test; the model comes along where there is one to keep."""
+        ...
+
+
+class NetworkBench:
+    """A network: trained on the turn's recordings but for those of validation, asked for every window of the tests.
+
+    The validation recordings are the same for every seed, so that one compiled epoch serves them all.
+    """
+
+    def __init__(self, config: TrainConfig, turn: Turn, recall: Recall) -> None:
+        self.config, self.turn, self.recall = config, turn, recall
+        inner = hold_out(turn.train, share=config.data.validation)
+        self.prepared: Prepared = prepare(config, self._read(inner.train), self._read(inner.test), turn.data.components)
+        self._epoch: Callable[..., Any] | None = None
+
+    def model(self, seed: int) -> PyTree:
+        """The model before training."""
+        p = self.prepared
+        with jax.enable_x64(False):
+            return build_model(self.config, p.components, p.ready.channels, air=p.air, sign=p.sign, seed=seed)
+
+    def windows(self, pieces: Sequence[Piece]) -> tuple[np.ndarray, np.ndarray]:
+        """Windows of recordings as the network sees them, and the index of the recording of each."""
+        window, p = self.config.window, self.prepared
+        examples = gather_examples(self._read(pieces), p.ready, p.components, self.config.model.rate_Hz, window)
+        return windows_of(examples, window, self.config.stride)
+
+    def fit(self, seed: int, tick: Tick) -> Fit:
+        """Train with a seed; Ctrl-C is passed on."""
+        with jax.enable_x64(False):
+            if self._epoch is None:
+                self._epoch = make_epoch(self.model(seed), self.config.plan, self.config.recipe, self.config.window)
+            done = train(self.prepared, seed=seed, watch=tick, epoch_of=self._epoch)
+        if done.interrupted:
+            raise KeyboardInterrupt
+        return done
+
+    def run(self, seed: int, tick: Tick) -> tuple[Finished, PyTree]:
+        """Train and test."""
+        began = time.monotonic()
+        done = self.fit(seed, tick)
+        guesses = {}
+        for protocol, pieces in self.turn.tests.items():
+            cut, owner = self.windows(pieces)
+            guesses[protocol] = Guess(answers(done.model, cut), owner)
+        facts = Facts(count_parameters(done.model), done.epochs, done.best_epoch, done.score, time.monotonic() - began)
+        return Finished(guesses, facts), done.model
+
+    def _read(self, pieces: Sequence[Piece]):
+        return [self.recall(self.turn.data, piece) for piece in pieces]
+
+
+class ClassicalBench:
+    """A classical peer: fitted to all training recordings, asked for every window of the tests."""
+
+    def __init__(self, variant: Classical, turn: Turn, recall: Recall, task: Task) -> None:
+        self.variant, self.turn, self.task = variant, turn, task
+        self._read = lambda pieces: [recall(turn.data, piece) for piece in pieces]
+        training = self._read(turn.train)
+        self._ready = variant.windows.fit(training)
+        self._train = gather_samples(training, self._ready, turn.data.components)
+
+    def run(self, seed: int, tick: Tick) -> tuple[Finished, PyTree]:
+        """Fit and test."""
+        began = time.monotonic()
+        fitted = PEERS[self.variant.peer].fit(self._train, self.task, seed=seed)
+        guesses = {}
+        for protocol, pieces in self.turn.tests.items():
+            samples = gather_samples(self._read(pieces), self._ready, self.turn.data.components)
+            place = {piece.path: i for i, piece in enumerate(pieces)}
+            owner = np.array([place[name] for name in samples.recordings])
+            guesses[protocol] = Guess(fitted.predict(samples.windows), owner)
+        return Finished(guesses, Facts(seconds=time.monotonic() - began)), None
+
+
+def answers(model: PyTree, windows: np.ndarray) -> np.ndarray:
+    """Ratios (or class probabilities) of windows, shape (n, K), in batches of one size so that it compiles once."""
+    with jax.enable_x64(False):
+        filled = np.resize(windows, (-(-len(windows) // _BATCH) * _BATCH, *windows.shape[1:]))
+        parts = [_answer(model, jnp.asarray(part, jnp.float32)) for part in np.split(filled, len(filled) // _BATCH)]
+        return np.concatenate([np.asarray(part) for part in parts])[: len(windows)]
+
+
+@eqx.filter_jit
+def _answer(model: PyTree, windows: jax.Array) -> jax.Array:
+    return jax.vmap(lambda Y: predict_ratios(model, Y))(windows)

@@ -1,0 +1,88 @@
+"""`unmixnet reproduce simulated|smellnet`: run studies, or score the predictions that an earlier run stored."""
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unmixnet.peers.models import PEERS
+from unmixnet.provenance import provenance
+from unmixnet.reproduce.predictions import Answers, read_predictions, recording_rows
+from unmixnet.reproduce.results import collect
+from unmixnet.reproduce.run import Options, Watch, jobs_of, run_jobs
+from unmixnet.reproduce.studies import Study
+from unmixnet.reproduce.variants import Classical
+from unmixnet.reproduce.work import Work
+
+__all__ = ["Evidence", "agreement", "from_predictions", "gather"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What a command found: the object that is stored as JSON, and the predictions beside it."""
+
+    result: dict[str, Any]
+    answers: list[Answers]
+
+
+def gather(
+    command: str,
+    studies: Sequence[Study],
+    root: str | Path | None,
+    work: Work,
+    options: Options,
+    watch: Watch | None = None,
+) -> Evidence:
+    """Run what is missing of the studies and collect everything."""
+    jobs = jobs_of(studies, root, options)
+    failures = run_jobs(jobs, work, root, options, watch)
+    found = collect(jobs, work)
+    rows = [dataclasses.asdict(row) for row in found.rows]
+    result = provenance(
+        command,
+        quick=options.quick,
+        size=options.size,
+        seeds=options.seeds,
+        models=_statements(studies),
+        facts=[dataclasses.asdict(facts) for facts in found.facts],
+        failures=[dataclasses.asdict(failure) for failure in failures],
+        missing=found.missing,
+        rows=rows,
+    )
+    return Evidence(result, found.answers)
+
+
+def from_predictions(command: str, predictions: Path, stored: Path) -> dict[str, Any]:
+    """Rows per recording, computed again from stored predictions, and how far they are from the stored rows."""
+    rows = [dataclasses.asdict(row) for row in recording_rows(read_predictions(predictions))]
+    before = json.loads(stored.read_text())["rows"] if stored.is_file() else []
+    return provenance(command, predictions=str(predictions), agreement=agreement(rows, before), rows=rows)
+
+
+def agreement(rows: Sequence[dict[str, Any]], stored: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """How many rows have a stored one, and the largest difference of a mean."""
+    keys = ("protocol", "split", "level", "model", "metric")
+    before = {tuple(row[key] for key in keys): row["mean"] for row in stored}
+    pairs = [(row["mean"], before[key]) for row in rows if (key := tuple(row[name] for name in keys)) in before]
+    return {
+        "rows": len(rows),
+        "compared": len(pairs),
+        "largest difference": max((abs(a - b) for a, b in pairs), default=None),
+    }
+
+
+def _statements(studies: Sequence[Study]) -> dict[str, str]:
+    """For each model, what it is and what is to be known of it."""
+    said: dict[str, str] = {}
+    for variant in (variant for study in studies for variant in study.variants):
+        if isinstance(variant, Classical):
+            peer = PEERS[variant.peer]
+            said[variant.name] = f"{peer.features.name}; {peer.how}"
+        else:
+            changes = getattr(variant, "changes", {})
+            said[variant.name] = "; ".join(
+                [*(f"{key} = {value}" for key, value in changes.items()), *([variant.note] if variant.note else [])]
+            )
+    return said

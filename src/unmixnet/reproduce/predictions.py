@@ -1,0 +1,100 @@
+"""Predictions per recording, kept as Parquet, so that every score of a recording can be computed again."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unmixnet.data.protocols import NAMES
+from unmixnet.errors import UnmixError
+from unmixnet.peers.samples import Samples, Task
+from unmixnet.reproduce.rows import Row, score
+
+__all__ = ["Answers", "read_predictions", "recording_rows", "write_predictions"]
+
+TRUTH = "truth"
+"""Stands in place of a model's name for the labels."""
+_COLUMNS = ("study", "protocol", "split", "task", "model", "seed", "recording", "support", "values")
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What one model with one seed says of the recordings of a protocol; the labels where the model is `truth`.
+
+    Arguments:
+        recordings, supports: names, n of them.
+        values: ratios or class scores, mean over a recording's windows, float32, shape (n, K).
+    """
+
+    study: str
+    protocol: str
+    split: str
+    task: Task
+    model: str
+    seed: int
+    recordings: tuple[str, ...]
+    supports: tuple[str, ...]
+    values: np.ndarray
+
+
+def write_predictions(path: Path, answers: Sequence[Answers]) -> None:
+    """Write them all; one row for each recording."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    def column(name: str) -> pa.Array:
+        texts = [str(getattr(one, name)) for one in answers for _ in one.recordings]
+        return pa.array(texts).dictionary_encode()
+
+    columns = {name: column(name) for name in _COLUMNS[:5]}
+    columns["seed"] = pa.array([one.seed for one in answers for _ in one.recordings], pa.int32())
+    columns["recording"] = pa.array([name for one in answers for name in one.recordings]).dictionary_encode()
+    columns["support"] = pa.array([name for one in answers for name in one.supports]).dictionary_encode()
+    rows = [row for one in answers for row in np.asarray(one.values, np.float32)]
+    columns["values"] = pa.array(rows, pa.list_(pa.float32()))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns), path, compression="zstd")
+
+
+def read_predictions(path: Path) -> list[Answers]:
+    """Read them back, in the order in which they were written."""
+    import pandas as pd
+
+    if not path.is_file():
+        raise UnmixError("no predictions are stored", where=str(path), remedy="Run without --from-predictions first")
+    table = pd.read_parquet(path)
+    keys = ["study", "protocol", "split", "task", "model", "seed"]
+    found = []
+    for _, part in table.groupby(keys, sort=False, observed=True):
+        study, protocol, split, task, model, seed = (part[name].iloc[0] for name in keys)
+        values = np.stack(part["values"].to_list())
+        names, supports = (tuple(part[name].astype(str)) for name in ("recording", "support"))
+        found.append(Answers(study, protocol, split, Task(task), model, int(seed), names, supports, values))
+    return found
+
+
+def recording_rows(answers: Iterable[Answers]) -> list[Row]:
+    """Scores of every model on every protocol, per recording."""
+    groups: dict[tuple[str, str, str], list[Answers]] = {}
+    for one in answers:
+        groups.setdefault((one.protocol, one.split, one.model), []).append(one)
+    truths = {protocol: members[0] for (protocol, _, model), members in groups.items() if model == TRUTH}
+    rows = []
+    for (protocol, split, model), members in groups.items():
+        if model == TRUTH:
+            continue
+        truth = truths[protocol]
+        test = _samples(truth, members[0])
+        guesses = [np.asarray(one.values, float) for one in members]
+        names, resample = (protocol, split, model), NAMES[protocol][1]
+        rows += score(truth.task, guesses, test, names=names, resample=resample, level="recording")
+    return rows
+
+
+def _samples(truth: Answers, answer: Answers) -> Samples:
+    """The labels of the recordings that a model answered, in its order."""
+    place = {name: i for i, name in enumerate(truth.recordings)}
+    rows = [place[name] for name in answer.recordings]
+    values = np.asarray(truth.values, float)[rows]
+    return Samples(np.zeros((len(rows), 1, 1)), values, answer.recordings, answer.supports)

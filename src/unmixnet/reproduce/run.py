@@ -1,0 +1,176 @@
+"""Run studies: every model on every turn with every seed, skipping what the work folder already has."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from unmixnet.baselines.direct_inverse import InverseSettings
+from unmixnet.errors import UnmixError
+from unmixnet.peers.models import PEERS
+from unmixnet.peers.samples import Task
+from unmixnet.provenance import provenance
+from unmixnet.reproduce.benches import Bench, ClassicalBench, NetworkBench
+from unmixnet.reproduce.inverse_bench import InverseBench
+from unmixnet.reproduce.recall import Recall
+from unmixnet.reproduce.recipes import recipe
+from unmixnet.reproduce.remaining import Pace
+from unmixnet.reproduce.studies import Study
+from unmixnet.reproduce.turns import turns_of
+from unmixnet.reproduce.variants import UNMIXNET, Classical, Inverse, Network, Variant, changed
+from unmixnet.reproduce.work import Facts, Job, Work, fingerprint
+from unmixnet.training.checkpoint import to_tensors
+from unmixnet.training.config import TrainConfig
+from unmixnet.training.trainer import TrainingError
+
+__all__ = ["Failure", "Options", "Watch", "config_of", "jobs_of", "run_jobs", "task_of"]
+
+QUICK = {"training.epochs": 3, "training.patience": 3}
+_QUICK_INVERSE = InverseSettings(pure_starts=1, most_blocks=3)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How much of a study is run.
+
+    Arguments:
+        seeds: for each model that has one; a study may ask for fewer.
+        size: of the networks.
+        quick: few epochs, for a first look.
+        changes: further changes of every network's recipe.
+    """
+
+    seeds: int = 1
+    size: str = "small"
+    quick: bool = False
+    changes: tuple[tuple[str, Any], ...] = ()
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A job that could not be finished, and why."""
+
+    study: str
+    turn: str
+    model: str
+    seed: int
+    problem: str
+
+
+class Watch:
+    """What a long run tells; this one says nothing."""
+
+    def begin(self, jobs: Sequence[Job], done: int, left_s: float | None) -> None:
+        """All jobs, and how many of them are finished already."""
+
+    def start(self, job: Job, epochs: int) -> None:
+        """A job starts; it has at most so many epochs, 0 if it has none."""
+
+    def epoch(self, entry: Mapping[str, Any]) -> None:
+        """An epoch of the job is over."""
+
+    def finish(self, job: Job, facts: Facts, left_s: float | None) -> None:
+        """A job is over."""
+
+    def fail(self, failure: Failure) -> None:
+        """A job could not be finished."""
+
+
+def task_of(study: Study) -> Task:
+    """What the study's recipe predicts."""
+    return Task(recipe(study.recipe).data.task)
+
+
+def config_of(study: Study, variant: Network, options: Options) -> TrainConfig:
+    """The recipe of a network in a study."""
+    changes: dict[str, Any] = {"data.protocol": study.protocols[0], "model.size": options.size, **variant.changes}
+    changes |= dict(options.changes) | (QUICK if options.quick else {})
+    return changed(recipe(study.recipe), changes)
+
+
+def jobs_of(studies: Sequence[Study], root: str | Path | None, options: Options) -> list[Job]:
+    """Every job, in the order in which they are run: a model's seeds follow each other."""
+    jobs = []
+    for study in studies:
+        seeds = min(options.seeds, study.most_seeds)
+        for turn in turns_of(study.protocols, root, groups=study.groups):
+            for variant in study.variants:
+                key = fingerprint(turn, *_ingredients(study, variant, options))
+                jobs += [Job(study, turn, variant, seed, key) for seed in range(seeds if variant.seeded else 1)]
+    return jobs
+
+
+def run_jobs(
+    jobs: Sequence[Job], work: Work, root: str | Path | None, options: Options, watch: Watch | None = None
+) -> list[Failure]:
+    """Run what is not there yet; a training that breaks down is reported, and the others go on."""
+    watch, pace, failures = watch or Watch(), Pace(), []
+    known = {job.place: work.read(job) for job in jobs}
+    for job in jobs:
+        if (result := known[job.place]) is not None:
+            pace.add(job, result.facts.seconds)
+    todo = [job for job in jobs if known[job.place] is None]
+    watch.begin(jobs, len(jobs) - len(todo), pace.left(todo))
+    commit, recall = str(provenance("")["commit"]), Recall(root)
+    for _, group in groupby(list(todo), key=lambda job: (job.study.name, job.turn.name, job.variant.name)):
+        alike = list(group)
+        bench = None
+        for job in alike:
+            watch.start(job, _epochs(job, options))
+            try:
+                bench = bench or _bench(job, work, recall, options)
+                result, model = bench.run(job.seed, watch.epoch)
+                result = replace(result, facts=replace(result.facts, commit=commit))
+                if isinstance(job.variant, Network) and job.variant.keep:
+                    work.write_weights(job, to_tensors(model))
+                work.write(job, result)
+            except TrainingError as error:
+                failures.append(Failure(job.study.name, job.turn.name, job.variant.name, job.seed, str(error)))
+                watch.fail(failures[-1])
+                continue
+            finally:
+                todo.remove(job)
+            pace.add(job, result.facts.seconds)
+            watch.finish(job, result.facts, pace.left(todo))
+        jax.clear_caches()
+    return failures
+
+
+def _bench(job: Job, work: Work, recall: Recall, options: Options) -> Bench:
+    variant, study, turn = job.variant, job.study, job.turn
+    if isinstance(variant, Classical):
+        return ClassicalBench(variant, turn, recall, task_of(study))
+    if isinstance(variant, Network):
+        return NetworkBench(config_of(study, variant, options), turn, recall)
+    network = source_of(study, variant)
+    key = fingerprint(turn, *_ingredients(study, network, options))
+    jobs = {seed: Job(study, turn, network, seed, key) for seed in range(options.seeds)}
+    bench = NetworkBench(config_of(study, network, options), turn, recall)
+    return InverseBench(bench, jobs, work, _QUICK_INVERSE if options.quick else InverseSettings())
+
+
+def source_of(study: Study, variant: Inverse) -> Network:
+    """The network whose coefficients an inverse uses, as every study of its command has it."""
+    found = [v for v in (*study.variants, UNMIXNET) if isinstance(v, Network) and v.name == variant.of]
+    if not found:
+        raise UnmixError(f"{variant.name} needs {variant.of!r}", where=study.name, remedy="Add it to the study")
+    return found[0]
+
+
+def _ingredients(study: Study, variant: Variant, options: Options) -> tuple[Any, ...]:
+    """What a result depends on, besides the recordings and the seed."""
+    if isinstance(variant, Classical):
+        peer = PEERS[variant.peer]
+        return (task_of(study), variant.windows.to_json(), peer.name, peer.features.name, peer.how)
+    if isinstance(variant, Network):
+        return (config_of(study, variant, options).model_dump_json(),)
+    settings = _QUICK_INVERSE if options.quick else InverseSettings()
+    return (*_ingredients(study, source_of(study, variant), options), repr(settings))
+
+
+def _epochs(job: Job, options: Options) -> int:
+    variant = job.variant
+    return config_of(job.study, variant, options).training.epochs if isinstance(variant, Network) else 0

@@ -1,0 +1,112 @@
+"""Which protocols are studied together, from which recipe, and by which models."""
+
+from dataclasses import dataclass, replace
+
+from unmixnet.data.preprocess import Preprocessing
+from unmixnet.data.response import Baseline, Response
+from unmixnet.errors import ConfigError
+from unmixnet.peers.models import PEERS
+from unmixnet.reproduce.tables import BASE_WINDOWS, MIXTURE_RECORDINGS, MIXTURE_WINDOWS
+from unmixnet.reproduce.variants import ABLATIONS, BASELINES, UNMIXNET, Classical, Inverse, Variant
+
+__all__ = ["STUDIES", "Study", "chosen"]
+
+NULLS = ("chance", "mean", "1-NN")
+"""In every table."""
+PEER_NAMES = (*NULLS, "5-NN", "ridge", "extra-trees")
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """Protocols that share their training recordings, and the models that are compared on them.
+
+    Arguments:
+        name: short, for `--study`.
+        protocols: names; the first gives the folds their names.
+        recipe: name of the packaged recipe.
+        variants: what is compared, in the order of the table.
+        groups: join the folds into so many; None keeps each.
+        most_seeds: where a seed costs many trainings.
+    """
+
+    name: str
+    protocols: tuple[str, ...]
+    recipe: str
+    variants: tuple[Variant, ...]
+    groups: int | None = None
+    most_seeds: int = 10
+
+
+def _peers(windows: Preprocessing, names: tuple[str, ...] = PEER_NAMES) -> tuple[Classical, ...]:
+    return tuple(Classical(name, name, windows, PEERS[name].seeded) for name in names)
+
+
+def _whole(windows: Preprocessing, names: tuple[str, ...]) -> tuple[Classical, ...]:
+    """Peers that see a recording as one window."""
+    return tuple(
+        Classical(f"{name} (whole recording)", name, windows, PEERS[name].seeded, levels=("recording",))
+        for name in names
+    )
+
+
+def _simulated(sensors: int) -> Study:
+    channels = tuple(f"MOX{m + 1}" for m in range(sensors))
+    windows = Preprocessing(
+        channels,
+        baseline=Baseline.RECORDING,
+        response=Response.LOG_CONDUCTANCE,
+        baseline_s=1.0,
+        standardise=False,
+        window=100,
+        stride=50,
+    )
+    name = "simulated" if sensors == 4 else f"simulated-{sensors}"
+    whole = _whole(replace(windows, window=600, stride=600), ("1-NN", "5-NN", "ridge", "extra-trees"))
+    variants = (*_peers(windows), *whole, *BASELINES, *ABLATIONS, UNMIXNET, Inverse())
+    return Study(name, (f"{name}:seen", f"{name}:unseen"), "simulated", variants)
+
+
+_MIXTURE = (
+    *_peers(MIXTURE_WINDOWS),
+    *_whole(MIXTURE_RECORDINGS, ("1-NN", "15-NN log", "15-NN log weighted", "extra-trees")),
+    *BASELINES,
+    UNMIXNET,
+)
+_BASE = (*_peers(BASE_WINDOWS, ("chance", "1-NN", "5-NN", "ridge", "extra-trees")), *BASELINES, UNMIXNET)
+
+
+def _mixture(name: str, *splits: str, variants: tuple[Variant, ...] = _MIXTURE, **more: int) -> Study:
+    protocols = tuple(f"smellnet-mixture:{split}" for split in splits)
+    return Study(name, protocols, "smellnet-mixture", variants, **more)
+
+
+STUDIES: dict[str, tuple[Study, ...]] = {
+    "simulated": (_simulated(4), _simulated(8)),
+    "smellnet": (
+        _mixture("official", "official:seen", "official:unseen", variants=(*_MIXTURE, Inverse())),
+        _mixture("clean", "clean:seen", "clean:unseen", variants=(*_MIXTURE, Inverse())),
+        _mixture("new-session", "new-session"),
+        _mixture("leave-support-out", "leave-support-out", groups=6, most_seeds=3),
+        _mixture("leave-session-out", "leave-session-out", groups=6, most_seeds=3),
+        Study("base", ("smellnet-base:official",), "smellnet-base", _BASE),
+        Study("base-six-fold", ("smellnet-base:six-fold",), "smellnet-base", _BASE, most_seeds=3),
+    ),
+}
+"""Studies by the command that runs them."""
+
+
+def chosen(name: str, studies: tuple[str, ...] = (), models: tuple[str, ...] = ()) -> tuple[Study, ...]:
+    """Studies of a command, only the named ones and with only the named models if there are any."""
+    known = {study.name: study for study in STUDIES[name]}
+    for study in studies:
+        if study not in known:
+            raise ConfigError(f"no study {study!r}", remedy=f"Choose among {', '.join(known)}")
+    picked = [known[study] for study in studies or known]
+    every = dict.fromkeys(variant.name for study in picked for variant in study.variants)
+    for model in models:
+        if model not in every:
+            raise ConfigError(f"no model {model!r}", remedy=f"Choose among {', '.join(every)}")
+    if not models:
+        return tuple(picked)
+    kept = [replace(study, variants=tuple(v for v in study.variants if v.name in models)) for study in picked]
+    return tuple(study for study in kept if study.variants)
