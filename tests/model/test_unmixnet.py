@@ -1,0 +1,125 @@
+"""UnMixNet: the solver plays back what the encoder read, keeps its books, and knows of the trace one sample."""
+
+from dataclasses import replace
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from cases import seeds
+from unmixnet.errors import ConfigError
+from unmixnet.model.settings import Settings
+from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.physics.state import Status
+from unmixnet.training.loss import closure_parts
+
+from .tiny import CHAMBER, SETTINGS, K, M, T, filled, inference, model, quick_jit, ratios, shapes, windows
+
+pytestmark = pytest.mark.xdist_group("unmixnet")
+MODEL, SHAPE = model(), shapes(SETTINGS)
+SAVE = ("y", "N", "J", "theta", "reservoirs", "closure")
+
+
+@quick_jit
+def played(model, inference, first, shares):
+    solved = model.reconstruct(inference, first, T, shares=shares, save=SAVE)
+    return solved, closure_parts(model, solved)
+
+
+@quick_jit
+def read(model, Y):
+    return model(Y)
+
+
+@quick_jit
+@eqx.filter_grad
+def encoder_slopes(model, Y):
+    return jnp.sum(model(Y).a ** 2)
+
+
+@settings(max_examples=8)
+@given(seed=seeds)
+def test_a_reconstruction_conserves_mass_and_obeys_its_own_laws(seed):
+    drawn, Y = filled(SHAPE, seed), windows(1, seed)[0]
+    solved, parts = played(drawn, inference(seed), Y[0], ratios(1, seed)[0])
+    assert solved.rollout.status == Status.OK
+    assert parts["cons"] < 1e-12
+    assert parts["ms"] < 1e-9
+    assert parts["ads"] < 1e-22
+    assert np.max(solved.rollout.saved.closure.mass_error) < 1e-12
+    assert np.all(solved.rollout.saved.N >= 0)
+
+
+def test_twin_a_flux_that_is_not_the_solvers_is_noticed():
+    solved, parts = played(MODEL, inference(), windows()[0, 0], ratios()[0])
+    bent = eqx.tree_at(lambda s: s.rollout.saved.N, solved, 1.01 * solved.rollout.saved.N)
+    found = closure_parts(MODEL, bent)
+    assert found["cons"] > 1e-4 > parts["cons"]
+
+
+def test_the_reconstruction_stands_beside_the_samples_at_the_ends_of_its_steps():
+    Y = windows()[0]
+    solved, _ = played(MODEL, inference(), Y[0], ratios()[0])
+    np.testing.assert_array_equal(MODEL.observed(Y), Y[2:11:2])
+    assert solved.y.shape == MODEL.observed(Y).shape
+    np.testing.assert_array_equal(solved.start.y, Y[0])
+    assert float(solved.rollout.final.t) == 5.0
+
+
+def test_two_mixtures_give_two_traces_and_the_same_one_gives_the_same():
+    one, other = ratios(2)
+    first = windows()[0, 0]
+    y = played(MODEL, inference(), first, one)[0].y
+    np.testing.assert_array_equal(played(MODEL, inference(), first, one)[0].y, y)
+    assert np.max(np.abs(played(MODEL, inference(), first, other)[0].y - y)) > 1e-4
+
+
+def test_what_the_encoder_wants_does_not_pull_at_the_embeddings_of_the_physics():
+    slopes = encoder_slopes(MODEL, windows()[0])
+    np.testing.assert_array_equal(slopes.species, 0)
+    np.testing.assert_array_equal(slopes.materials, 0)
+    assert np.any(slopes.encoder.mixture.weight != 0)
+
+
+def test_a_model_of_one_set_of_sensors_reads_another_after_a_change_of_tables():
+    rng, width = np.random.default_rng(1), MODEL.species.shape[1]
+    tables = jnp.asarray(rng.normal(size=(6, width))), jnp.asarray(rng.normal(size=(M + 1, width)))
+    moved = eqx.tree_at(lambda m: (m.species, m.materials), MODEL, tables)
+    assert read(moved, jnp.asarray(rng.normal(size=(T, M + 1)))).a.shape == (5,)
+
+
+def test_without_a_trace_nothing_is_known():
+    nothing = MODEL.uninformed()
+    np.testing.assert_allclose(nothing.a, 1 / K)
+    assert not np.any(nothing.h_Y)
+    assert nothing.h_m.shape == (M, nothing.h_Y.shape[0])
+
+
+@pytest.mark.parametrize("step_s", [0.5, 1.0])
+def test_the_substeps_are_enough_for_the_fastest_flow_that_can_be_learned(step_s):
+    drawn = eqx.tree_at(lambda m: m.flow.factor, model(step_s=step_s), jnp.asarray(50.0))
+    fastest = np.e * np.exp(SETTINGS.modulation)
+    assert drawn.policy().substeps_advection >= CHAMBER.cfl(step_s) * fastest
+
+
+def test_a_drawn_model_starts_as_a_global_one_with_its_air_and_signs():
+    air, sign = (0.5, -1.5), (-1.0, 1.0)
+    of = jax.jit(lambda: UnMixNet.of(SETTINGS, CHAMBER, K, air=air, sign=sign, key=_cheap_key()).transduction)
+    drawn = of()
+    np.testing.assert_array_equal(drawn.baseline, air)
+    assert drawn.sign == sign
+    assert not np.any(drawn.modulation.f.weight)
+    assert not np.any(drawn.offset.f.bias)
+
+
+def _cheap_key():
+    return jax.random.key(0, impl="unsafe_rbg")
+
+
+def test_a_window_shorter_than_a_step_cannot_be_asked_for():
+    with pytest.raises(ConfigError, match="multiple of the sampling interval"):
+        replace(SETTINGS, step_s=0.2)
+    assert Settings().stride == 2
