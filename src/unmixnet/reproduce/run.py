@@ -29,7 +29,7 @@ from unmixnet.training.trainer import TrainingError
 __all__ = ["Failure", "Options", "Watch", "config_of", "jobs_of", "run_jobs", "task_of"]
 
 QUICK = {"training.epochs": 3, "training.patience": 3}
-_QUICK_INVERSE = InverseSettings(pure_starts=1, most_blocks=3)
+_QUICK_INVERSE = InverseSettings(pure_starts=1, most_steps=5)
 
 
 @dataclass(frozen=True)
