@@ -87,7 +87,7 @@ class Encoder(eqx.Module):
         return cls(
             views,
             LevelNorm.of(next(keys)),
-            Trunk.of(shape, views.count, rows, next(keys)),
+            Trunk.of(shape, views.count + 1, rows, next(keys)),
             linear(N_FEATURES),
             linear(shape.embedding),
             linear(2),
@@ -109,7 +109,7 @@ class Encoder(eqx.Module):
         key: PRNGKeyArray | None = None,
     ) -> Inference:
         """Read one window; r and mat are embeddings, e = (warmth, moisture), zero when unknown."""
-        traces = jax.vmap(lambda y: self.views(self.norm(y)))(Y.T)
+        traces = jax.vmap(self._pictures)(Y.T)
         level = jax.vmap(level_features)(Y.T)
         H = self.trunk(traces) + dense(self.level, level) + dense(self.material, mat) + self.conditions(e)
         H = self.sensors(H, H)
@@ -125,6 +125,10 @@ class Encoder(eqx.Module):
         return Inference(
             z_logits, gated_ratios(z_logits, o), h_Y, norm(H), 2 * jnp.tanh(strength / 2), jax.nn.sigmoid(exposure)
         )
+
+    def _pictures(self, y: Float[Array, " T"]) -> Float[Array, "T C"]:
+        """The trace as it is, in which mixtures nearly add, and the views of the normalised one."""
+        return jnp.concatenate([y[:, None], self.views(self.norm(y))], axis=1)
 
 
 def _drop(x: Float[Array, "*n"], rate: float, key: PRNGKeyArray) -> Float[Array, "*n"]:
