@@ -5,7 +5,20 @@ import sys
 
 import typer
 
-from unmixnet.cli import audit, bench, check, data, demo, fingerprints, reproduce, simulate, validate
+from unmixnet.cli import (
+    audit,
+    bench,
+    check,
+    data,
+    demo,
+    evaluate,
+    fingerprints,
+    reproduce,
+    simulate,
+    train,
+    unmix,
+    validate,
+)
 from unmixnet.errors import UnmixError
 
 __all__ = ["app", "main"]
@@ -19,6 +32,9 @@ app = typer.Typer(
 )
 
 app.command("demo")(demo.demo)
+app.command("unmix")(unmix.unmix)
+app.command("train")(train.train)
+app.command("evaluate")(evaluate.evaluate)
 app.command("simulate")(simulate.simulate)
 app.command("validate")(validate.validate)
 app.command("check")(check.check)

@@ -1,0 +1,59 @@
+"""`unmixnet evaluate MODEL SPLIT`: how good is a model on recordings that it has not seen?"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unmixnet.cli.output import busy, emit, say, table
+
+if TYPE_CHECKING:
+    from unmixnet.inference.evaluate import Evaluation
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder or name of a bundle.")],
+    split: Annotated[str, typer.Argument(metavar="SPLIT", help="Named protocol, or a folder with a manifest.")],
+    data: Annotated[Path | None, typer.Option(help="Data folder; else the variable UNMIXNET_DATA.")] = None,
+    fold: Annotated[int | None, typer.Option(min=0, help="Which fold, where there are several.")] = None,
+    seen: Annotated[bool, typer.Option("--seen", help="Score recordings that the model was trained on, too.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Score a model per window and per recording, beside the mean of its training."""
+    from unmixnet.cli.progress import stages
+
+    with busy("opening the model"):
+        from unmixnet.bundle import find_bundle, load_bundle
+        from unmixnet.inference.evaluate import evaluate as run
+        from unmixnet.inference.evaluate import test_side
+
+        bundle = load_bundle(find_bundle(model))
+    with stages() as progress:
+        test = test_side(bundle, split, data, fold=fold, progress=progress)
+    with busy(f"scoring {len(test.recordings)} recordings"):
+        result = run(bundle, test, allow_seen=seen)
+    if as_json:
+        emit({"schema": "unmixnet.evaluate/1", "model": bundle.name, "digest": bundle.digest, **result.to_json()})
+        return
+    _show(result)
+
+
+def _show(result: "Evaluation") -> None:
+    for level in ("window", "recording"):
+        rows = [row for row in result.rows if row.level == level]
+        metrics = list(dict.fromkeys(row.metric for row in rows))
+        lines = []
+        for model in dict.fromkeys(row.model for row in rows):
+            cells = {row.metric: f"{row.mean:.3f} [{row.lo:.3f}, {row.hi:.3f}]" for row in rows if row.model == model}
+            lines.append([model, *(cells[metric] for metric in metrics)])
+        table(f"{result.split}, per {level}", ["model", *metrics], lines)
+    say(f"{result.recordings} recordings; {result.measures}. Brackets: 95 % by resampling.")
+    say(
+        f"90 % intervals cover {result.coverage:.0%} of all shares and {result.covered_present:.0%} of those that are "
+        f"there; mean width {result.width:.2f}. Called unlike training: {result.unlike:.0%}; nothing above background: "
+        f"{result.nothing:.0%}."
+    )
+    if result.seen:
+        say(f"[yellow]{len(result.seen)} of these recordings were seen in training: this measures memory.[/]")

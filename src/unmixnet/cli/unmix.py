@@ -1,0 +1,79 @@
+"""`unmixnet unmix FILE…`: what is in a recording, in which proportions, and by which physical process."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unmixnet.cli.output import busy, emit, say
+
+if TYPE_CHECKING:
+    from unmixnet.answer import Answer
+    from unmixnet.bundle import Bundle
+
+__all__ = ["unmix"]
+
+DEFAULT = "smellnet-mixture"
+
+
+def unmix(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Recordings.")],
+    model: Annotated[str, typer.Option("--model", metavar="DIR|NAME", help="Folder or name of a bundle.")] = DEFAULT,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    states: Annotated[bool, typer.Option("--states", help="With --json, the inferred states too.")] = False,
+    report: Annotated[Path | None, typer.Option(metavar="DIR", help="Write a page that explains the answer.")] = None,
+    refine: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Gradient steps through the solver on the answer.")
+    ] = 0,
+) -> None:
+    """Tell the shares of a mixture with 90 % intervals, or that there is nothing, or nothing that it knows.
+
+    Exit code 2 if a file could not be answered; the others are.
+    """
+    from unmixnet.answer import show, to_json
+
+    with busy("opening the model"):
+        from unmixnet.bundle import find_bundle, load_bundle
+
+        bundle = load_bundle(find_bundle(model))
+    found: list[dict] = []
+    for file in files:
+        answer = _answer(bundle, file, refine)
+        if isinstance(answer, str):
+            found.append({"recording": str(file), "error": answer})
+            continue
+        page = None if report is None else _report(answer, report if len(files) == 1 else report / file.stem)
+        told = to_json(answer, states=states)
+        found.append(told if page is None else {**told, "report": str(page)})
+        if not as_json:
+            if len(files) > 1:
+                say(f"\n[bold]{file.name}[/]")
+            show(answer)
+            if page is not None:
+                say(f"Report: {page}")
+    if as_json:
+        emit({"schema": "unmixnet.unmix/1", "model": bundle.name, "digest": bundle.digest, "answers": found})
+    raise typer.Exit(2 if any("error" in one for one in found) else 0)
+
+
+def _answer(bundle: "Bundle", file: Path, refine: int) -> "Answer | str":
+    """The answer, or what stood in its way, which is printed."""
+    import sys
+
+    from unmixnet.data.reader import read_recording
+    from unmixnet.errors import UnmixError
+    from unmixnet.inference.unmix import unmix as run
+
+    try:
+        recording = read_recording(file)
+        with busy(f"unmixing {file.name} (the first one compiles for some seconds)"):
+            return run(bundle, recording, refine=refine)
+    except UnmixError as error:
+        print(f"unmixnet: {error}", file=sys.stderr)
+        return str(error)
+
+
+def _report(answer: "Answer", folder: Path) -> Path:
+    from unmixnet.answer import write_report
+
+    return write_report(answer, folder)

@@ -1,0 +1,1 @@
+"""From a recording to an answer: cut, read, solve, calibrate, and say how far to trust it."""

@@ -1,0 +1,174 @@
+"""A bundle on recordings with known labels: scores beside the mean of its training, coverage, verdicts."""
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unmixnet.answer import Verdict
+from unmixnet.bundle.bundle import Bundle
+from unmixnet.bundle.seen import overlap
+from unmixnet.bundle.sources import read_pieces
+from unmixnet.data.datasets import load
+from unmixnet.data.protocols import Piece, SplitError, protocol
+from unmixnet.data.recording import Recording
+from unmixnet.errors import ConfigError
+from unmixnet.inference.evidence import Evidence, gather_evidence
+from unmixnet.inference.trace import trace_of
+from unmixnet.inference.unmix import verdict_of
+from unmixnet.peers.samples import Samples, Task
+from unmixnet.reproduce.rows import Row, score
+
+__all__ = ["Evaluation", "Test", "evaluate", "test_side"]
+
+
+@dataclass(frozen=True, eq=False)
+class Test:
+    """Recordings to score on: what the score says, and what is independent."""
+
+    __test__ = False  # no test class, whatever pytest thinks
+
+    name: str
+    measures: str
+    resample: str
+    recordings: tuple[Recording, ...]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores of a bundle on a test.
+
+    Arguments:
+        rows: of the model and of the mean of its training, per window and per recording.
+        coverage: share of the true shares that lie in their 90 % intervals; `width`: mean length of an interval.
+        covered_present: the same of components that are truly there.
+        nothing, unlike: share of recordings with these verdicts.
+        seen: places of test recordings that the model was trained or chosen on.
+    """
+
+    split: str
+    measures: str
+    recordings: int
+    rows: tuple[Row, ...]
+    coverage: float
+    covered_present: float
+    width: float
+    nothing: float
+    unlike: float
+    seen: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+def test_side(
+    bundle: Bundle,
+    split: str,
+    root: str | Path | None = None,
+    *,
+    fold: int | None = None,
+    progress: Callable[[str, int], Callable[[], None]] = lambda name, steps: lambda: None,
+) -> Test:
+    """Test recordings of a protocol, or of a folder: those that its manifest calls test, all if it calls none so.
+
+    Arguments:
+        fold: which, where there are several; the bundle's own if it was trained on this protocol.
+    """
+    if Path(split).is_dir():
+        data = load("folder", split)
+        labelled = [entry for entry in data.entries if entry.label is not None]
+        chosen = [entry for entry in labelled if "test" in entry.split.lower()] or labelled
+        pieces = tuple(Piece(entry.path, entry.label, entry.session) for entry in chosen)
+        name, measures, resample = Path(split).name, "recordings of this folder", "recording"
+    else:
+        made = protocol(split, root)
+        own = bundle.config.data
+        number = fold if fold is not None else own.fold if own.protocol == split else 0
+        if number >= len(made.folds):
+            raise SplitError(f"fold {number} of {split}, which has {len(made.folds)}", remedy="Choose a smaller --fold")
+        data, pieces = made.data, made.folds[number].test
+        name, measures, resample = made.name, made.measures, made.resample
+    if not pieces:
+        raise SplitError(
+            "there is no labelled recording to score on", where=split, remedy="List labels in manifest.csv"
+        )
+    return Test(name, measures, resample, read_pieces(data, pieces, progress("Reading recordings", len(pieces))))
+
+
+def evaluate(bundle: Bundle, test: Test, *, allow_seen: bool = False) -> Evaluation:
+    """Score a bundle; recordings that it has seen are refused, or with `allow_seen` reported."""
+    known = tuple(overlap(test.recordings, bundle.recordings))
+    if known and not allow_seen:
+        raise SplitError(
+            f"{len(known)} of {len(test.recordings)} test recordings were used to train or to choose this model, "
+            f"e.g. {known[0]}: the score would measure memory",
+            where=test.name,
+            remedy="Choose a split that it was not trained on, or add --seen to score it all the same",
+        )
+    found = _evidence(bundle, test.recordings)
+    truth = np.stack([_target(bundle, recording) for recording in test.recordings])
+    shares = np.stack([bundle.calibration.shares(one.ratios) for one in found])
+    low, high = bundle.calibration.intervals.of(shares)
+    inside, there = (low <= truth + 1e-9) & (truth - 1e-9 <= high), truth > 0
+    verdicts = [verdict_of(bundle, one) for one in found]
+    return Evaluation(
+        test.name,
+        test.measures,
+        len(test.recordings),
+        tuple(_rows(bundle, test, found, shares, truth)),
+        float(inside.mean()),
+        float(inside[there].mean()),
+        float(np.mean(high - low)),
+        verdicts.count(Verdict.NOTHING) / len(verdicts),
+        verdicts.count(Verdict.UNLIKE) / len(verdicts),
+        known,
+    )
+
+
+def _rows(bundle: Bundle, test: Test, found: Sequence[Evidence], shares: np.ndarray, truth: np.ndarray) -> list[Row]:
+    """Scores per window and per recording, of the model and of the mean of its training."""
+    task = Task(bundle.config.data.task)
+    counts = [len(one.ratios) for one in found]
+    names = [recording.path for recording in test.recordings]
+    supports = ["+".join(sorted(recording.label.support)) for recording in test.recordings if recording.label]
+    ends = {
+        "window": (np.concatenate([bundle.calibration.finish(one.ratios) for one in found]), counts),
+        "recording": (shares, [1] * len(found)),
+    }
+    rows: list[Row] = []
+    for level, (guess, many) in ends.items():
+        samples = Samples(
+            np.zeros((len(guess), 0, 0)),
+            np.repeat(truth, many, axis=0),
+            tuple(np.repeat(names, many).tolist()),
+            tuple(np.repeat(supports, many).tolist()),
+        )
+        flat = np.tile(np.array(bundle.calibration.prior), (len(guess), 1))
+        for model, values in ((bundle.name, guess), ("mean of training", flat)):
+            about = (test.name, "test", model)
+            rows += score(task, [values], samples, names=about, resample=test.resample, level=level)
+    return rows
+
+
+def _evidence(bundle: Bundle, recordings: Sequence[Recording]) -> list[Evidence]:
+    config = bundle.config
+    traces = [trace_of(recording, bundle.ready, config).signal for recording in recordings]
+    return gather_evidence(
+        bundle.model, traces, window=config.window, stride=config.stride, air=bundle.air, sign=bundle.sign
+    )
+
+
+def _target(bundle: Bundle, recording: Recording) -> np.ndarray:
+    if recording.label is None:
+        raise ConfigError("a recording without a label cannot be scored", where=recording.path, remedy="Leave it out")
+    if unknown := recording.label.support - set(bundle.components):
+        raise ConfigError(
+            f"the label holds {', '.join(sorted(unknown))}, which the bundle {bundle.name} does not know",
+            where=recording.path,
+            remedy=f"Leave it out, or use a model that knows it; this one knows {', '.join(bundle.components)}",
+        )
+    return recording.label.vector(bundle.components)

@@ -1,0 +1,182 @@
+"""From one recording to one answer: shares, how far to trust them, and the physics that implies them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from unmixnet.answer import Answer, Verdict
+from unmixnet.bundle.bundle import Bundle
+from unmixnet.data.recording import Recording
+from unmixnet.errors import ConfigError, UnmixError
+from unmixnet.inference.evidence import Evidence, evidence_of, presence_of, residuals, starts_of
+from unmixnet.inference.implied import closure_of, states_of, stitch, stitch_starts, troubles
+from unmixnet.inference.refine import Refined
+from unmixnet.inference.refine import refine as refine_windows
+from unmixnet.inference.trace import Trace, trace_of
+from unmixnet.inference.windows import EVERYTHING, encode, solve
+from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.physics.rollout import Rollout
+
+__all__ = ["unmix", "verdict_of"]
+
+_CHUNK = 8
+_UNITS = {
+    "level": "reading",
+    "relative": "relative change",
+    "log-ratio": "ln(reading / clean air)",
+    "log-conductance": "ln conductance",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """A recording after the model has read it.
+
+    Arguments:
+        asked: first rows of the windows that answer.
+        shown: first rows of the windows that make the reconstructed trace; `places` is where their rollouts are.
+        run: rollouts of all windows.
+    """
+
+    trace: Trace
+    evidence: Evidence
+    asked: list[int]
+    shown: list[int]
+    places: list[int]
+    run: Rollout
+    findings: tuple[str, ...]
+
+
+def unmix(bundle: Bundle, recording: Recording, *, refine: int = 0) -> Answer:
+    """What is in a recording.
+
+    Arguments:
+        bundle: with UnMixNet in it; a baseline has no solver to answer with.
+        refine: gradient steps through the solver on the encoder's answer.
+    """
+    model = _solver(bundle)
+    read = _read(bundle, model, recording, refine)
+    if not np.all(np.isfinite(read.evidence.ratios)):
+        raise UnmixError(
+            "the model gives no finite answer", where=recording.path, remedy="Check the readings with `unmixnet check`"
+        )
+    return _answer(bundle, model, recording, read)
+
+
+def verdict_of(bundle: Bundle, evidence: Evidence) -> Verdict:
+    """What may be claimed."""
+    calibration = bundle.calibration
+    if calibration.background.is_nothing(evidence):
+        return Verdict.NOTHING
+    novelty = calibration.novelty
+    if novelty is not None and novelty.score(evidence) > novelty.limit:
+        return Verdict.UNLIKE
+    return Verdict.MIXTURE
+
+
+def _read(bundle: Bundle, model: UnMixNet, recording: Recording, refine: int) -> _Read:
+    window, stride = bundle.config.window, model.settings.stride
+    trace = trace_of(recording, bundle.ready, bundle.config)
+    asked = list(starts_of(len(trace), window, bundle.config.stride))
+    shown = stitch_starts(len(trace), window, stride)
+    begins = sorted({*asked, *shown})
+    Y = np.stack([trace.signal[start : start + window] for start in begins])
+    inference, findings = encode(model, Y), trace.findings
+    if refine > 0:
+        done = refine_windows(model, Y, inference, steps=refine, noise=bundle.calibration.noise)
+        inference, findings = done.inference, (*findings, _refined(done, refine))
+    run = solve(model, inference, Y, save=EVERYTHING, chunk=_CHUNK)
+    one = [begins.index(start) for start in asked]
+    evidence = evidence_of(
+        Y[one],
+        np.asarray(inference.a)[one],
+        presence_of(inference)[one],
+        np.asarray(inference.h_Y)[one],
+        residuals(model, Y, np.asarray(run.saved.y))[one],
+        air=bundle.air,
+        sign=bundle.sign,
+    )
+    findings += troubles(run, trace.time_s[begins], model.settings.step_s)
+    return _Read(trace, evidence, asked, shown, [begins.index(start) for start in shown], run, findings)
+
+
+def _answer(bundle: Bundle, model: UnMixNet, recording: Recording, read: _Read) -> Answer:
+    calibration, evidence, time_s = bundle.calibration, read.evidence, read.trace.time_s
+    shares = calibration.shares(evidence.ratios)
+    low, high = calibration.intervals.of(shares)
+    y, stride = np.asarray(read.run.saved.y), model.settings.stride
+    whole = stitch(read.shown, y[read.places], stride)
+    seen, middle = read.trace.signal[whole.rows], len(read.shown) // 2
+    steps = stride * np.arange(1, y.shape[1] + 1)
+    mean, sd = np.array(bundle.ready.mean), np.array(bundle.ready.sd)
+    novelty = calibration.novelty
+    return Answer(
+        recording=recording.path,
+        model=bundle.name,
+        model_digest=bundle.digest,
+        verdict=verdict_of(bundle, evidence),
+        components=bundle.components,
+        ratios=shares,
+        low=low,
+        high=high,
+        presence=np.mean(np.asarray(evidence.presence), axis=0),
+        strength=calibration.background.strength(evidence),
+        background=calibration.background.threshold,
+        novelty=float("nan") if novelty is None else novelty.p_value(novelty.score(evidence)),
+        fit=float(np.sqrt(np.mean((seen - whole.y) ** 2))),
+        channels=bundle.ready.channels,
+        unit=_unit(bundle, recording),
+        time_s=time_s[whole.rows],
+        measured=seen * sd + mean,
+        reconstructed=whole.y * sd + mean,
+        window_time_s=time_s[np.array(read.asked) + bundle.config.window // 2],
+        window_ratios=calibration.finish(evidence.ratios),
+        states=states_of(read.run, read.places[middle], time_s[read.shown[middle] + steps], model.chamber),
+        closure=closure_of(read.run),
+        findings=(*_noticed(bundle, recording), *read.findings),
+        confidence_note=_confidence(bundle),
+    )
+
+
+def _solver(bundle: Bundle) -> UnMixNet:
+    if not bundle.has_solver:
+        raise ConfigError(
+            f"the bundle {bundle.name} holds {bundle.config.model.name} without a solver, which cannot be unmixed with",
+            remedy="Use a bundle whose model.name is unmixnet with closure = true, or score this one by "
+            "`unmixnet evaluate`",
+        )
+    return bundle.model
+
+
+def _refined(done: Refined, steps: int) -> str:
+    before, after = float(np.mean(done.before)), float(np.mean(done.after))
+    return (
+        f"Refined by {steps} steps through the solver: the objective fell from {before:.3g} to {after:.3g}. The "
+        "intervals were calibrated without refinement."
+    )
+
+
+def _noticed(bundle: Bundle, recording: Recording) -> list[str]:
+    """Warnings of the reader about the channels that are used, or about the whole file."""
+    used = (None, *bundle.ready.channels)
+    return [
+        finding.message
+        for finding in recording.warnings
+        if finding.code.severity == "warning" and finding.channel in used
+    ]
+
+
+def _unit(bundle: Bundle, recording: Recording) -> str:
+    response = str(bundle.ready.response)
+    units = {recording.units[recording.channels.index(name)] for name in bundle.ready.channels}
+    return units.pop() if response == "level" and len(units) == 1 else _UNITS[response]
+
+
+def _confidence(bundle: Bundle) -> str:
+    table = bundle.calibration.intervals
+    if not table.recordings:
+        return "There were no validation recordings, so the intervals say nothing."
+    return (
+        f"{100 * table.level:.0f} % intervals by split conformal prediction on {table.recordings} recordings that the "
+        "model was not trained on; they hold for recordings like those."
+    )

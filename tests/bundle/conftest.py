@@ -1,0 +1,12 @@
+"""Bundles that several tests look at, made once."""
+
+import pytest
+
+from unmixnet.bundle import Bundle
+
+from . import tiny
+
+
+@pytest.fixture(scope="session")
+def bundle() -> Bundle:
+    return tiny.bundle()
