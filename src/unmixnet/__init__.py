@@ -26,15 +26,19 @@ _PUBLIC = {
     "portable_enose": "builders",
     "simulate": "simulation",
     "two_bulbs": "builders",
+    "OdorClassifier": "estimators",
     "UnmixError": "errors",
+    "UnmixRegressor": "estimators",
 }
 
 __all__ = [
     "Cell",
     "Chamber",
     "Edge",
+    "OdorClassifier",
     "Sensor",
     "UnmixError",
+    "UnmixRegressor",
     "__version__",
     "box",
     "build",
@@ -53,6 +57,7 @@ if TYPE_CHECKING:
     from unmixnet.chamber import Cell, Chamber, Edge, Sensor
     from unmixnet.config import load_simulation, parse_simulation
     from unmixnet.errors import UnmixError
+    from unmixnet.estimators import OdorClassifier, UnmixRegressor
     from unmixnet.examples import example
     from unmixnet.problem import build
     from unmixnet.simulation import simulate

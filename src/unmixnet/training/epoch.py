@@ -6,6 +6,7 @@ the epoch, so that a run resumed from a checkpoint is the run that was never sto
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import equinox as eqx
@@ -125,10 +126,22 @@ def names_at(model: PyTree, bad: np.ndarray) -> list[str]:
 
 
 def make_epoch(model: PyTree, plan: Plan, recipe: Recipe, window: int) -> Callable[..., Any]:
-    """Compile-once function (state, arrays, seed) → (state, report) for models of this structure."""
+    """Compile-once function (state, arrays, seed) → (state, report); models of one structure share it."""
     params, static = eqx.partition(model, eqx.is_inexact_array)
-    unravel = ravel_pytree(params)[1]
-    pace = _pace(params, plan.physics_rate)
+    leaves, structure = jax.tree.flatten(
+        jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), params)
+    )
+    rest, frame = jax.tree.flatten(static)
+    return _epoch_of(structure, tuple(leaves), frame, tuple(rest), plan, recipe, window)
+
+
+@lru_cache(maxsize=8)
+def _epoch_of(
+    structure: Any, leaves: tuple[Any, ...], frame: Any, rest: tuple[Any, ...], plan: Plan, recipe: Recipe, window: int
+) -> Callable[..., Any]:
+    shapes, static = jax.tree.unflatten(structure, leaves), jax.tree.unflatten(frame, rest)
+    unravel = ravel_pytree(jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes))[1]
+    pace = _pace(shapes, plan.physics_rate)
 
     @jax.jit
     def epoch(state: TrainState, arrays: Arrays, seed: Int[Array, ""]) -> tuple[TrainState, EpochReport]:
@@ -156,6 +169,7 @@ def make_epoch(model: PyTree, plan: Plan, recipe: Recipe, window: int) -> Callab
         carry = ((state.params, state.opt, state.ema), none, jnp.zeros(P, bool), zero)
         ((row, opt, ema), stopped, where, _), (losses, parts) = jax.lax.scan(step, carry, order)
         score = validate(ema, arrays) if arrays.windows.shape[0] else -state.epoch.astype(jnp.float32)
+        score = score.astype(state.best_score.dtype)
         better, done = (score < state.best_score) & (stopped < 0), state.epoch + 1
         new = TrainState(
             row,

@@ -6,6 +6,7 @@ With probability `teacher` a sample is solved from its true ratios, which calibr
 encoder's own, which closes the loop. Baselines have L_mix alone.
 """
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import equinox as eqx
@@ -38,22 +39,23 @@ class Batch(eqx.Module):
     a: Float[Array, "B K"]
 
 
-class Recipe(eqx.Module):
+@dataclass(frozen=True)
+class Recipe:
     """How a batch is made and weighed; static, so that each choice compiles once."""
 
-    weights: Weights = eqx.field(static=True, default=Weights())
-    classes: bool = eqx.field(static=True, default=False)
+    weights: Weights = field(default_factory=Weights)
+    classes: bool = False
     """One substance out of many: cross-entropy beside the presence."""
-    teacher: float = eqx.field(static=True, default=0.5)
-    virtual: float = eqx.field(static=True, default=0.0)
+    teacher: float = 0.5
+    virtual: float = 0.0
     """Virtual recordings for each real one."""
-    nuisance: Nuisance = eqx.field(default=Nuisance())
-    mixing: str = eqx.field(static=True, default="none")
+    nuisance: Nuisance = field(default_factory=Nuisance)
+    mixing: str = "none"
     """`none`, `linear` or `competitive`."""
-    mixing_share: float = eqx.field(static=True, default=0.5)
-    exponent: float = eqx.field(static=True, default=0.5)
-    jitter_gain: float = eqx.field(static=True, default=0.0)
-    jitter_offset: float = eqx.field(static=True, default=0.0)
+    mixing_share: float = 0.5
+    exponent: float = 0.5
+    jitter_gain: float = 0.0
+    jitter_offset: float = 0.0
 
 
 def predict_ratios(model: UnMixNet | Baseline, Y: Float[Array, "T M"]) -> Float[Array, " K"]:

@@ -3,8 +3,9 @@ r"""Physics-made training mixtures: two recordings combined through competitive 
     L_i = (G_i/G_0)^{1/n} − 1,    L = Σ w_i L_i,    G = G_0 (1 + L)^n
 
 G is conductance, so ln(G/G_0) is the signal over clean air; L is the load that a substance puts on the surface (the
-extended Langmuir isotherm with a power-law readout), n the exponent of the sensor. Loads add, signals do not: linear
-mixing of signals overestimates a mixture. The session's gain and offset act on the mixed signal.
+extended Langmuir isotherm with a power-law readout), n the exponent of the sensor. Loads add, signals do not: two whole
+recordings together give less than the sum of their signals, and shares w of them that sum to one more than the mean of
+their signals, Σ w s ≤ n ln Σ w e^{s/n} ≤ max s. The session's gain and offset act on the mixed signal.
 """
 
 import jax

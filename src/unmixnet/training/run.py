@@ -23,7 +23,7 @@ from unmixnet.training.epoch import Arrays
 from unmixnet.training.examples import Examples, gather_examples, windows_of
 from unmixnet.training.trainer import Fit, fit
 
-__all__ = ["Prepared", "build_model", "prepare", "train"]
+__all__ = ["Prepared", "build_model", "clean_air", "prepare", "train"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def prepare(
     rate, window = config.model.rate_Hz, config.window
     examples = gather_examples(train, ready, components, rate, window)
     held = gather_examples(validation, ready, components, rate, window) if validation else None
-    air, sign = _clean_air(ready, examples)
+    air, sign = clean_air(ready, examples)
     return Prepared(config, tuple(components), ready, examples, held, air, sign)
 
 
@@ -138,7 +138,7 @@ def _shared(recordings: Sequence[Recording]) -> tuple[str, ...]:
     return tuple(name for name in recordings[0].channels if name in common)
 
 
-def _clean_air(ready: Preprocessing, examples: Examples) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def clean_air(ready: Preprocessing, examples: Examples) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Signal in clean air, and the direction in which each sensor answers.
 
     With a baseline clean air is where the response is zero; without one, half a standard deviation outside the least

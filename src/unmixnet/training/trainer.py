@@ -75,7 +75,8 @@ def fit(
     history: list[dict[str, float]] = []
     if folder is not None and resume:
         state, history = load_checkpoint(folder / "checkpoint", like=state, tag=tag) or (state, history)
-    stop = False
+    # a run that had stopped by itself before it was resumed stays stopped
+    stop = _stalled(state, plan)
     log = _Log(folder, history)
     while int(state.epoch) < plan.epochs and not stop:
         try:
@@ -88,7 +89,7 @@ def fit(
             history.append(entry)
             log.add(entry)
             watch(entry)
-            stop = int(state.epoch) - int(state.best_epoch) >= plan.patience
+            stop = _stalled(state, plan)
             last = stop or int(state.epoch) == plan.epochs
             if folder is not None and (last or int(state.epoch) % every == 0):
                 save_checkpoint(folder / "checkpoint", state, history, tag=tag)
@@ -97,6 +98,11 @@ def fit(
                 save_checkpoint(folder / "checkpoint", state, history, tag=tag)
             return _fit(state, model, history, interrupted=True)
     return _fit(state, model, history)
+
+
+def _stalled(state: TrainState, plan: Plan) -> bool:
+    """Whether the best epoch is too long ago."""
+    return int(state.epoch) - int(state.best_epoch) >= plan.patience
 
 
 def _fit(state: TrainState, model: PyTree, history: list[dict[str, float]], *, interrupted: bool = False) -> Fit:

@@ -4,6 +4,8 @@ Random supports, ratios and strengths, random session gains and offsets, noise o
 them what the calibrated physics implies about unseen mixtures; no gradient flows back into the physics.
 """
 
+from dataclasses import dataclass
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -14,16 +16,17 @@ from unmixnet.model.unmixnet import UnMixNet
 __all__ = ["Nuisance", "random_ratios", "virtual_batch"]
 
 
-class Nuisance(eqx.Module):
+@dataclass(frozen=True)
+class Nuisance:
     """How recordings of one mixture differ, as standard deviations."""
 
-    gain: float = eqx.field(static=True, default=0.1)
+    gain: float = 0.1
     """Of the logarithm of a sensor's gain."""
-    offset: float = eqx.field(static=True, default=0.0)
+    offset: float = 0.0
     """Of a sensor's level, in standard deviations of the training signal."""
-    strength: float = eqx.field(static=True, default=0.25)
+    strength: float = 0.25
     """Of the logarithm of the overall strength."""
-    noise: float = eqx.field(static=True, default=0.02)
+    noise: float = 0.02
     """Of a sample, in standard deviations of the training signal."""
 
 
@@ -54,8 +57,8 @@ def _one(model: UnMixNet, T: int, nuisance: Nuisance, largest: int, key: PRNGKey
         (nuisance.strength * jax.random.normal(keys[1], ()), jax.random.uniform(keys[2], ())),
     )
     air, stride = model.transduction.baseline, model.settings.stride
-    y = model.reconstruct(typical, None, T, shares=a).y
-    y = jnp.concatenate([air[None] if model.settings.start == "clean air" else y[:1], y])
+    solved = model.reconstruct(typical, None, T, shares=a)
+    y = jnp.concatenate([solved.start.y[None], solved.y])
     times = jnp.arange(T) / stride
     y = jax.vmap(lambda column: jnp.interp(times, jnp.arange(y.shape[0]), column), 1, 1)(y)
     gain = jnp.exp(nuisance.gain * jax.random.normal(keys[3], (M,)))

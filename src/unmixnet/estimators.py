@@ -1,0 +1,221 @@
+"""scikit-learn estimators: `UnmixRegressor` for shares of a mixture, `OdorClassifier` for one substance out of many.
+
+    model = UnmixRegressor().fit(X, y, groups=sessions)      # X (recordings, time, sensors), y (recordings, substances)
+    model.predict(X_new)                                     # shares: not negative, every row sums to one
+
+X may also be flat, (recordings, time · sensors), as pipelines have it; `sensors` then says how many there are.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+__all__ = ["OdorClassifier", "UnmixRegressor"]
+
+_SHORTEST = 8
+"""Samples that a trace needs; the samples of a shorter one are held."""
+_STEPS, _PATCHES = 60, 12
+"""At most so many solver steps, and about so many patches, for a trace."""
+
+
+class _TraceEstimator(BaseEstimator):
+    """What both have in common.
+
+    Arguments:
+        sensors: number of sensors in a flat X.
+        rate_Hz: sampling rate of the traces.
+        start: `clean air` if recordings start before the odour comes (their first sample is then the baseline),
+            `exposed` if it is there from the first sample on.
+        size: `small` or `paper`.
+        closure: whether the solver takes part; False trains the encoder alone, faster.
+        epochs: at most; stops earlier if a fifth of the recordings, held out by group, gets no better.
+        rate: peak learning rate.
+        virtual: virtual recordings for each real one.
+        random_state: seed.
+    """
+
+    def __init__(
+        self,
+        *,
+        sensors: int = 1,
+        rate_Hz: float = 1.0,
+        start: str = "clean air",
+        size: str = "small",
+        closure: bool = True,
+        epochs: int = 150,
+        rate: float = 2e-3,
+        virtual: float = 0.0,
+        random_state: int | None = 0,
+    ) -> None:
+        self.sensors = sensors
+        self.rate_Hz = rate_Hz
+        self.start = start
+        self.size = size
+        self.closure = closure
+        self.epochs = epochs
+        self.rate = rate
+        self.virtual = virtual
+        self.random_state = random_state
+
+    def _fit(self, X: np.ndarray, targets: np.ndarray, groups: Any, *, classes: bool) -> None:
+        from unmixnet.training.run import train
+
+        self.mean_, self.sd_ = self._statistics(X)
+        traces = self._signal(X)
+        prepared = self._prepared(traces, targets, groups, classes=classes)
+        found = train(prepared, seed=self.random_state or 0)
+        self.model_, self.n_iter_, self.history_ = found.model, found.epochs, found.history
+
+    def _traces(self, X: np.ndarray) -> np.ndarray:
+        """(n, T, M) from either form."""
+        if X.ndim == 3:
+            return X
+        if X.ndim != 2 or X.shape[1] % self.sensors:
+            raise ValueError(
+                f"X has shape {X.shape}, expected (recordings, time, sensors) or flat traces of {self.sensors} sensors"
+            )
+        return X.reshape(len(X), -1, self.sensors)
+
+    def _levels(self, X: np.ndarray) -> np.ndarray:
+        traces = self._traces(X)
+        traces = traces - traces[:, :1] if self.start == "clean air" and traces.shape[1] > 2 else traces
+        return np.repeat(traces, math.ceil(_SHORTEST / traces.shape[1]), axis=1)
+
+    def _statistics(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        levels = self._levels(X)
+        sd = levels.std(axis=(0, 1))
+        return levels.mean(axis=(0, 1)), np.where(sd > 1e-12, sd, 1.0)
+
+    def _signal(self, X: np.ndarray) -> np.ndarray:
+        return ((self._levels(X) - self.mean_) / self.sd_).astype(np.float32)
+
+    def _config(self, T: int, *, classes: bool) -> Any:
+        from unmixnet.training.config import TrainConfig
+
+        stride, patch = math.ceil(T / _STEPS), max(1, T // _PATCHES)
+        return TrainConfig.model_validate(
+            {
+                "data": {
+                    "protocol": "arrays",
+                    "task": "classes" if classes else "ratios",
+                    "window_s": T / self.rate_Hz,
+                    "stride_s": T / self.rate_Hz,
+                },
+                "model": {
+                    "size": self.size,
+                    "rate_Hz": self.rate_Hz,
+                    "step_s": stride / self.rate_Hz,
+                    "patch_s": patch / self.rate_Hz,
+                    "start": self.start,
+                    "release": "rise-decay" if self.start == "clean air" else "constant",
+                    "closure": self.closure,
+                },
+                "training": {
+                    "epochs": self.epochs,
+                    "patience": self.epochs,
+                    "rate": self.rate,
+                    "virtual": self.virtual,
+                },
+            }
+        )
+
+    def _prepared(self, traces: np.ndarray, targets: np.ndarray, groups: Any, *, classes: bool) -> Any:
+        from unmixnet.data.preprocess import Preprocessing
+        from unmixnet.training.examples import Examples
+        from unmixnet.training.run import Prepared, clean_air
+
+        n, T, M = traces.shape
+        held = _held_out(n, groups, self.random_state or 0)
+
+        def examples(rows: np.ndarray) -> Examples:
+            names = tuple(str(row) for row in np.flatnonzero(rows))
+            return Examples(traces[rows], np.full(rows.sum(), T), targets[rows], names, names)
+
+        ready = Preprocessing(
+            tuple(f"sensor {m + 1}" for m in range(M)),
+            "recording" if self.start == "clean air" else "none",
+            mean=tuple(self.mean_.tolist()),
+            sd=tuple(self.sd_.tolist()),
+        )
+        train = examples(~held)
+        air, sign = clean_air(ready, train)
+        components = tuple(f"component {i + 1}" for i in range(targets.shape[1]))
+        validation = examples(held) if held.any() else None
+        return Prepared(self._config(T, classes=classes), components, ready, train, validation, air, sign)
+
+    def _ratios(self, X: Any) -> np.ndarray:
+        import equinox as eqx
+        import jax
+
+        from unmixnet.training.loss import predict_ratios
+
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, allow_nd=True, dtype=np.float64)
+        answer = eqx.filter_jit(lambda model, Y: jax.lax.map(lambda y: predict_ratios(model, y), Y, batch_size=64))
+        return np.asarray(answer(self.model_, self._signal(X)), np.float64)
+
+
+def _held_out(n: int, groups: Any, seed: int) -> np.ndarray:
+    """A fifth of the recordings, whole groups where they are given; none of a handful."""
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        held = np.zeros(n, bool)
+        held[rng.permutation(n)[: n // 5 if n >= 20 else 0]] = True
+        return held
+    names = rng.permutation(np.unique(groups))
+    return np.isin(groups, names[: max(1, len(names) // 5) if len(names) > 1 else 0])
+
+
+class UnmixRegressor(RegressorMixin, _TraceEstimator):
+    """Shares of the substances of a mixture."""
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> "UnmixRegressor":
+        """Train on traces and shares; `groups` (sessions, days) keep validation honest."""
+        X, y = validate_data(self, X, y, allow_nd=True, multi_output=True, dtype=np.float64, ensure_min_samples=2)
+        y = np.asarray(y, np.float64)
+        if y.ndim != 2 or np.any(y < 0) or np.any(np.abs(y.sum(axis=1) - 1) > 1e-3):
+            raise ValueError("y must hold shares: one column per substance, not negative, every row summing to one")
+        self._fit(X, y.astype(np.float32), groups, classes=False)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Shares, one row per recording."""
+        return self._ratios(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.regressor_tags.poor_score = True
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+class OdorClassifier(ClassifierMixin, _TraceEstimator):
+    """One substance out of many."""
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> "OdorClassifier":
+        """Train on traces and names; `groups` (sessions, days) keep validation honest."""
+        X, y = validate_data(self, X, y, allow_nd=True, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, index = np.unique(y, return_inverse=True)
+        self._fit(X, np.eye(len(self.classes_), dtype=np.float32)[index], groups, classes=True)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class."""
+        return self._ratios(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class."""
+        return self.classes_[self._ratios(X).argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        tags.input_tags.three_d_array = True
+        return tags
