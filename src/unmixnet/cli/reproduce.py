@@ -75,6 +75,7 @@ Seeds = Annotated[int, typer.Option(min=1, help="Seeds for each model that has o
 Quick = Annotated[bool, typer.Option(help="One seed and few epochs: the same tables within minutes, marked as such.")]
 Sized = Annotated[str, typer.Option("--size", help="Size of the networks: small or paper.")]
 WorkIn = Annotated[Path | None, typer.Option("--work", help="Finished parts are kept here; a rerun skips them.")]
+Stale = Annotated[bool, typer.Option(help="Use finished parts though the code that made them has changed since.")]
 Again = Annotated[bool, typer.Option(help="Train nothing: compute the scores of recordings from stored predictions.")]
 
 
@@ -86,12 +87,13 @@ def simulated(
     quick: Quick = False,
     size: Sized = "small",
     work: WorkIn = None,
+    stale: Stale = False,
     from_predictions: Again = False,
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
     """Every model where the physics is true: 12 substances, 4 and 8 sensors, new sessions and new mixtures."""
-    _study("simulated", None, only, study, seeds, quick, size, work, from_predictions, as_json, out)
+    _study("simulated", None, only, study, seeds, quick, size, work, stale, from_predictions, as_json, out)
 
 
 @app.command()
@@ -103,12 +105,13 @@ def smellnet(
     quick: Quick = False,
     size: Sized = "small",
     work: WorkIn = None,
+    stale: Stale = False,
     from_predictions: Again = False,
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
     """Every model on SmellNet: official and clean splits, new sessions, new mixtures, 50 substances."""
-    _study("smellnet", data, only, study, seeds, quick, size, work, from_predictions, as_json, out)
+    _study("smellnet", data, only, study, seeds, quick, size, work, stale, from_predictions, as_json, out)
 
 
 def _study(
@@ -120,6 +123,7 @@ def _study(
     quick: bool,
     size: str,
     work: Path | None,
+    stale: bool,
     from_predictions: bool,
     as_json: bool,
     out: Path | None,
@@ -147,7 +151,7 @@ def _study(
         options = Options(1 if quick else seeds, size, quick)
         studies = chosen(name, tuple(study or ()), tuple(only or ()))
         with Display() as watch:
-            found = evidence.gather(command, studies, data, Work(folder), options, watch)
+            found = evidence.gather(command, studies, data, Work(folder, stale=stale), options, watch)
         result = found.result
         if out or not (only or study or quick):
             _store(result, target)

@@ -12,6 +12,7 @@ from unmixnet.provenance import provenance
 from unmixnet.reproduce.predictions import Answers, read_predictions, recording_rows
 from unmixnet.reproduce.results import collect
 from unmixnet.reproduce.run import Options, Watch, jobs_of, run_jobs
+from unmixnet.reproduce.simulated import simulated_extras
 from unmixnet.reproduce.studies import Study
 from unmixnet.reproduce.variants import Classical
 from unmixnet.reproduce.work import Work
@@ -39,7 +40,8 @@ def gather(
     jobs = jobs_of(studies, root, options)
     failures = run_jobs(jobs, work, root, options, watch)
     found = collect(jobs, work)
-    rows = [dataclasses.asdict(row) for row in found.rows]
+    extras = simulated_extras(jobs, work, options) if jobs[0].turn.data.name.startswith("simulated") else None
+    rows = [dataclasses.asdict(row) for row in (*found.rows, *(extras.rows if extras else ()))]
     result = provenance(
         command,
         quick=options.quick,
@@ -49,6 +51,7 @@ def gather(
         facts=[dataclasses.asdict(facts) for facts in found.facts],
         failures=[dataclasses.asdict(failure) for failure in failures],
         missing=found.missing,
+        **(extras.values if extras else {}),
         rows=rows,
     )
     return Evidence(result, found.answers)

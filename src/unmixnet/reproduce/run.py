@@ -13,13 +13,15 @@ from unmixnet.errors import UnmixError
 from unmixnet.peers.models import PEERS
 from unmixnet.peers.samples import Task
 from unmixnet.provenance import provenance
+from unmixnet.reproduce import code
 from unmixnet.reproduce.benches import Bench, ClassicalBench, NetworkBench
+from unmixnet.reproduce.code import code_version
 from unmixnet.reproduce.inverse_bench import InverseBench
 from unmixnet.reproduce.recall import Recall
 from unmixnet.reproduce.recipes import recipe
 from unmixnet.reproduce.remaining import Pace
 from unmixnet.reproduce.studies import Study
-from unmixnet.reproduce.turns import turns_of
+from unmixnet.reproduce.turns import Turn, turns_of
 from unmixnet.reproduce.variants import UNMIXNET, Classical, Inverse, Network, Variant, changed
 from unmixnet.reproduce.work import Facts, Job, Work, fingerprint
 from unmixnet.training.checkpoint import to_tensors
@@ -98,9 +100,23 @@ def jobs_of(studies: Sequence[Study], root: str | Path | None, options: Options)
         seeds = min(options.seeds, study.most_seeds)
         for turn in turns_of(study.protocols, root, groups=study.groups):
             for variant in study.variants:
-                key = fingerprint(turn, *_ingredients(study, variant, options))
-                jobs += [Job(study, turn, variant, seed, key) for seed in range(seeds if variant.seeded else 1)]
+                count = seeds if variant.seeded else 1
+                jobs += [_job(study, turn, variant, seed, options) for seed in range(count)]
     return jobs
+
+
+def _job(study: Study, turn: Turn, variant: Variant, seed: int, options: Options) -> Job:
+    key = fingerprint(turn, *_ingredients(study, variant, options))
+    return Job(study, turn, variant, seed, key, _code(variant))
+
+
+def _code(variant: Variant) -> str:
+    """Version of the code that a result of this model depends on."""
+    if isinstance(variant, Classical):
+        return code_version(code.PEER)
+    if isinstance(variant, Inverse):
+        return code_version(code.INVERSE)
+    return code_version(code.BASELINE if "model.name" in variant.changes else code.UNMIXNET)
 
 
 def run_jobs(
@@ -123,7 +139,7 @@ def run_jobs(
             try:
                 bench = bench or _bench(job, work, recall, options)
                 result, model = bench.run(job.seed, watch.epoch)
-                result = replace(result, facts=replace(result.facts, commit=commit))
+                result = replace(result, facts=replace(result.facts, commit=commit, code=job.code))
                 if isinstance(job.variant, Network) and job.variant.keep:
                     work.write_weights(job, to_tensors(model))
                 work.write(job, result)
@@ -146,8 +162,7 @@ def _bench(job: Job, work: Work, recall: Recall, options: Options) -> Bench:
     if isinstance(variant, Network):
         return NetworkBench(config_of(study, variant, options), turn, recall)
     network = source_of(study, variant)
-    key = fingerprint(turn, *_ingredients(study, network, options))
-    jobs = {seed: Job(study, turn, network, seed, key) for seed in range(options.seeds)}
+    jobs = {seed: _job(study, turn, network, seed, options) for seed in range(options.seeds)}
     bench = NetworkBench(config_of(study, network, options), turn, recall)
     return InverseBench(bench, jobs, work, _QUICK_INVERSE if options.quick else InverseSettings())
 

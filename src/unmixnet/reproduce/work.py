@@ -1,7 +1,7 @@
 """The work folder: every finished training is one small file, so that a long study can stop and go on anywhere.
 
-A file is named after what made it: model, seed, and a hash of recipe, recordings and version. Another recipe or another
-split makes another file; nothing is ever silently reused.
+A file is named after what made it: model, seed, and a hash of recipe and recordings. Another recipe or another split
+makes another file, and a file that other code made is made anew; nothing is ever silently reused.
 """
 
 import hashlib
@@ -9,7 +9,7 @@ import json
 import os
 import re
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
@@ -36,7 +36,9 @@ class Job:
     variant: Variant
     seed: int
     key: str
-    """Hash of everything that the result depends on."""
+    """Hash of the recipe and the recordings."""
+    code: str
+    """Version of the code that the result depends on."""
 
     @property
     def place(self) -> Path:
@@ -55,6 +57,7 @@ class Facts:
     """Best validation score: mean |â − a| of recordings."""
     seconds: float = 0.0
     commit: str = ""
+    code: str = ""
     iterations: float | None = None
     """Mean steps of a sample, where samples are optimised one by one."""
 
@@ -76,16 +79,22 @@ class Finished:
 
 
 class Work:
-    """A folder of finished jobs."""
+    """A folder of finished jobs.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    Arguments:
+        stale: whether results count that other versions of the code made.
+    """
+
+    def __init__(self, folder: Path, *, stale: bool = False) -> None:
+        self.folder, self.stale = folder, stale
 
     def read(self, job: Job) -> Finished | None:
-        """The result of a job; None if there is none, or none that can be read."""
+        """The result of a job; None if there is none, or none that counts."""
         try:
             with np.load(self.folder / job.place, allow_pickle=False) as kept:
                 facts = Facts(**json.loads(str(kept["facts"])))
+                if facts.code != job.code and not self.stale:
+                    return None
                 return Finished({p: Guess(kept[f"{p} values"], kept[f"{p} owner"]) for p in job.turn.tests}, facts)
         except (OSError, ValueError, KeyError, zipfile.BadZipFile, TypeError):
             return None
@@ -103,12 +112,29 @@ class Work:
         self._put(_weights(job), tensors)
 
     def read_weights(self, job: Job) -> dict[str, np.ndarray] | None:
-        """Weights that were kept; None if there are none."""
+        """Weights that were kept with a result that counts; None if there are none."""
         path = self.folder / _weights(job)
-        if not path.is_file():
+        if self.read(job) is None or not path.is_file():
             return None
         with np.load(path, allow_pickle=False) as kept:
             return {name: kept[name] for name in kept.files}
+
+    def digest(self, job: Job) -> str:
+        """Hash of the weights that a job kept."""
+        return hashlib.sha256((self.folder / _weights(job)).read_bytes()).hexdigest()[:12]
+
+    def remembered(self, name: str, ingredients: Any, make: Callable[[], Any]) -> Any:
+        """A plain value that takes long to compute: from its file if the same ingredients made it, else made anew."""
+        key = hashlib.sha256(json.dumps([VERSION, ingredients], default=str).encode()).hexdigest()[:12]
+        path = self.folder / f"{_slug(name)}-{key}.json"
+        if path.is_file():
+            return json.loads(path.read_text())
+        value = make()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        partial.write_text(json.dumps(value, allow_nan=True))
+        partial.replace(path)
+        return value
 
     def _put(self, place: Path, arrays: Mapping[str, np.ndarray]) -> None:
         target = self.folder / place
