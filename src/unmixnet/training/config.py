@@ -125,6 +125,8 @@ class TrainingSection(Section):
     """Largest norm of a gradient."""
     ema: float = Field(0.98, ge=0, lt=1)
     """Decay of the running mean of the weights that is kept."""
+    calibration: int = Field(0, ge=0)
+    """Steps in which the physics is fitted to the labelled recordings before the encoder learns."""
     teacher: float = Field(0.5, ge=0, le=1)
     """Probability that a window is solved from its true ratios."""
     virtual: float = Field(0.0, ge=0)

@@ -74,6 +74,8 @@ class Arrays(eqx.Module):
     air: Float[Array, " M"]
     sd: Float[Array, " M"]
     sign: Float[Array, " M"]
+    residuals: Float[Array, "r steps M"]
+    """What calibration left over; none without it."""
 
 
 class EpochReport(eqx.Module):
@@ -185,7 +187,8 @@ def _epoch_of(
     def objective(row, rows, key, arrays):
         one, two = jax.random.split(key)
         batch = Batch(_windows(arrays, rows, window, one), arrays.targets[rows])
-        return batch_loss(eqx.combine(unravel(row), static), batch, recipe, arrays.air, arrays.sd, arrays.sign, two)
+        model = eqx.combine(unravel(row), static)
+        return batch_loss(model, batch, recipe, arrays.air, arrays.sd, arrays.sign, two, arrays.residuals)
 
     def validate(row, arrays):
         model = eqx.combine(unravel(row), static)

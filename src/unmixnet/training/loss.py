@@ -71,6 +71,7 @@ def batch_loss(
     sd: Float[Array, " M"],
     sign: Float[Array, " M"],
     key: PRNGKeyArray,
+    residuals: Float[Array, "n steps M"] | None = None,
 ) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
     """Mean loss of a batch, and its parts before they are weighed."""
     one, two, three, four = jax.random.split(key, 4)
@@ -89,7 +90,8 @@ def batch_loss(
         return parts["mix"], parts
     parts = jax.tree.map(jnp.mean, jax.vmap(lambda y, t, k: _sample_parts(model, y, t, recipe, k))(Y, a, keys))
     if recipe.virtual > 0 and model.settings.closure:
-        parts["virtual"] = _virtual_mix(model, round(recipe.virtual * Y.shape[0]), Y.shape[1], recipe, four)
+        B, T = round(recipe.virtual * Y.shape[0]), Y.shape[1]
+        parts["virtual"] = _virtual_mix(model, B, T, recipe, residuals, four)
     if recipe.weights.ident > 0 and model.settings.closure:
         parts["ident"] = incoherence_loss(fingerprints(model, Y.shape[1]))
     scale = {**vars(recipe.weights), "virtual": recipe.weights.mix}
@@ -145,10 +147,17 @@ def closure_parts(model: UnMixNet, solved: Solved) -> dict[str, Float[Array, ""]
     }
 
 
-def _virtual_mix(model: UnMixNet, B: int, T: int, recipe: Recipe, key: PRNGKeyArray) -> Float[Array, ""]:
+def _virtual_mix(
+    model: UnMixNet,
+    B: int,
+    T: int,
+    recipe: Recipe,
+    residuals: Float[Array, "n steps M"] | None,
+    key: PRNGKeyArray,
+) -> Float[Array, ""]:
     """L_mix on virtual recordings, for the encoder alone."""
     one, two = jax.random.split(key)
-    Y, a = virtual_batch(model, B, T, recipe.nuisance, one)
+    Y, a = virtual_batch(model, B, T, recipe.nuisance, one, residuals=residuals)
     keys = jax.random.split(two, B)
     return jnp.mean(jax.vmap(lambda y, t, k: _mix(model(y, key=k), t, recipe.classes))(Y, a, keys))
 

@@ -18,6 +18,7 @@ from unmixnet.data.recording import Recording
 from unmixnet.data.response import Baseline as Clean
 from unmixnet.errors import ConfigError
 from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.training.calibration import Calibrated, calibrate_physics
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.epoch import Arrays
 from unmixnet.training.examples import Examples, gather_examples, windows_of
@@ -62,6 +63,7 @@ class Prepared:
             jnp.asarray(self.air, jnp.float32),
             jnp.asarray(self.ready.sd, jnp.float32),
             jnp.asarray(self.sign, jnp.float32),
+            jnp.zeros((0, 1, M), jnp.float32),
         )
 
 
@@ -113,9 +115,14 @@ def train(
     config = prepared.config
     seed = config.training.seed if seed is None else seed
     channels, air, sign = prepared.ready.channels, prepared.air, prepared.sign
+    model = build_model(config, prepared.components, channels, air=air, sign=sign, seed=seed)
+    arrays = prepared.arrays()
+    if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:
+        found = _calibrated(model, arrays, config, seed, watch)
+        model, arrays = found.model, eqx.tree_at(lambda a: a.residuals, arrays, jnp.asarray(found.residuals))
     return fit(
-        build_model(config, prepared.components, channels, air=air, sign=sign, seed=seed),
-        prepared.arrays(),
+        model,
+        arrays,
         config.plan,
         config.recipe,
         window=config.window,
@@ -125,6 +132,21 @@ def train(
         tag=config.tag,
         watch=watch,
         epoch_of=epoch_of,
+    )
+
+
+def _calibrated(
+    model: UnMixNet, arrays: Arrays, config: TrainConfig, seed: int, watch: Callable[..., None]
+) -> Calibrated:
+    """The physics fitted before the first epoch; a resumed run does it again, to the bit."""
+    return calibrate_physics(
+        model,
+        arrays,
+        window=config.window,
+        steps=config.training.calibration,
+        nuisance=config.recipe.nuisance,
+        seed=seed,
+        watch=watch,
     )
 
 

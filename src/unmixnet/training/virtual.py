@@ -40,16 +40,33 @@ def random_ratios(K: int, largest: int, key: PRNGKeyArray) -> Float[Array, " K"]
 
 
 def virtual_batch(
-    model: UnMixNet, B: int, T: int, nuisance: Nuisance, key: PRNGKeyArray, *, largest: int = 3
+    model: UnMixNet,
+    B: int,
+    T: int,
+    nuisance: Nuisance,
+    key: PRNGKeyArray,
+    *,
+    residuals: Float[Array, "n steps M"] | None = None,
+    largest: int = 3,
 ) -> tuple[Float[Array, "B T M"], Float[Array, "B K"]]:
-    """Traces and ratios of B virtual recordings."""
+    """Traces and ratios of B virtual recordings.
+
+    Each carries what the physics could not say about some training recording, where such residuals are given.
+    """
     model = jax.lax.stop_gradient(model)
-    return jax.vmap(lambda k: _one(model, T, nuisance, largest, k))(jax.random.split(key, B))
+    return jax.vmap(lambda k: _one(model, T, nuisance, residuals, largest, k))(jax.random.split(key, B))
 
 
-def _one(model: UnMixNet, T: int, nuisance: Nuisance, largest: int, key: PRNGKeyArray):
+def _one(
+    model: UnMixNet,
+    T: int,
+    nuisance: Nuisance,
+    residuals: Float[Array, "n steps M"] | None,
+    largest: int,
+    key: PRNGKeyArray,
+) -> tuple[Float[Array, "T M"], Float[Array, " K"]]:
     K, M = model.species.shape[0] - 1, model.materials.shape[0]
-    keys = jax.random.split(key, 6)
+    keys = jax.random.split(key, 7)
     a = random_ratios(K, largest, keys[0])
     typical = eqx.tree_at(
         lambda i: (i.log_strength, i.exposure),
