@@ -5,6 +5,7 @@ import pytest
 from unmixnet.bundle import Bundle
 
 from . import tiny
+from .tiny import shared_home  # noqa: F401
 
 
 @pytest.fixture(scope="session")

@@ -36,8 +36,14 @@ def test_the_strength_under_which_nothing_is_claimed_is_where_claims_end():
 def test_a_sensor_far_beyond_clean_air_is_not_nothing():
     background = Background(typical=2.0, least=0.5)
     one = at(0.0)
-    fallen = dataclasses.replace(one, departure=one.departure - np.array([0.0, 5.0]))
+    fallen = one.departure - np.array([0.0, 5.0])
+    fallen = dataclasses.replace(one, departure=fallen, unrest=np.abs(fallen))
     assert departure(fallen) < background.least and not background.is_nothing(fallen)
+
+
+def test_a_sensor_that_swings_around_clean_air_is_not_nothing():
+    one = at(0.0)
+    assert not Background(2.0, 0.5).is_nothing(dataclasses.replace(one, unrest=one.unrest + 3))
 
 
 def test_the_noise_of_a_first_row_is_not_taken_for_an_odour():

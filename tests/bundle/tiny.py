@@ -1,17 +1,24 @@
 """A folder of made-up recordings and tiny bundles made from it, once for all tests that need one."""
 
-import tempfile
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from unmixnet.bundle import Bundle, load_bundle, save_bundle
 from unmixnet.bundle.make import make_bundle
 from unmixnet.bundle.sources import Sources, sources_of
 from unmixnet.inference.precision import single_precision
+from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.training.config import load_training
 from unmixnet.training.run import Prepared, build_model, prepare
 from unmixnet.training.trainer import Fit
@@ -77,12 +84,39 @@ def write_folder(folder: Path, *, sessions: int = 6, epochs: int = 3, model: str
     return folder / "tiny.toml"
 
 
+_HOME: list[Path] = []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shared_home(tmp_path_factory) -> None:
+    """A folder for this run of the tests, shared by its workers; pytest clears it away some runs later."""
+    base = tmp_path_factory.getbasetemp()
+    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "tiny"
+    place.mkdir(exist_ok=True)
+    _HOME[:] = [place]
+
+
+def home() -> Path:
+    return _HOME[0]
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One worker at a time: what the first has made, the others read."""
+    with (home() / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 @cache
 def folder() -> Path:
     """Six sessions of recordings."""
-    home = Path(tempfile.mkdtemp(prefix="tiny-"))
-    write_folder(home)
-    return home
+    place = home() / "data"
+    with alone():
+        if not place.exists():
+            place.mkdir()
+            write_folder(place)
+    return place
 
 
 @cache
@@ -96,20 +130,42 @@ def prepared() -> tuple[Prepared, Sources]:
 
 @cache
 def bundle() -> Bundle:
-    """UnMixNet as it is drawn, calibrated like a trained one and read back from disk.
+    """UnMixNet with small random weights, calibrated like a trained one and read back from disk.
 
     Untrained, because compiling a training epoch costs more than all tests of the laws that hold without it; `train`
     is tested with a baseline, and with UnMixNet among the long counts.
     """
     use_program_cache()
+    place = folder() / "bundle"
+    with alone():
+        if not place.exists():
+            _make_bundle(place)
+    return load_bundle(place)
+
+
+def _make_bundle(place: Path) -> None:
     ready, sources = prepared()
     with single_precision():
-        model = build_model(
+        fit = Fit(drawn(ready), 0.0, 0, 0, ())
+        made, _ = make_bundle("tiny", ready, fit, (*sources.train, *sources.validation))
+        save_bundle(place, made)
+
+
+def drawn(ready: Prepared) -> UnMixNet:
+    """Weights drawn by NumPy: drawing them as `build_model` does takes a compilation."""
+    rng = np.random.default_rng(0)
+    shapes = eqx.filter_eval_shape(
+        lambda: build_model(
             ready.config, ready.components, ready.ready.channels, air=ready.air, sign=ready.sign, seed=0
         )
-        made, _ = make_bundle("tiny", ready, Fit(model, 0.0, 0, 0, ()), (*sources.train, *sources.validation))
-        save_bundle(folder() / "bundle", made)
-    return load_bundle(folder() / "bundle")
+    )
+    model = jax.tree.map(
+        lambda leaf: (
+            jnp.asarray(rng.normal(0, 0.15, leaf.shape), leaf.dtype) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf
+        ),
+        shapes,
+    )
+    return eqx.tree_at(lambda m: m.transduction.baseline, model, jnp.asarray(ready.air, jnp.float32))
 
 
 @cache
@@ -121,8 +177,11 @@ def baseline() -> Bundle:
     with single_precision():
         model = build_model(config, ready.components, ready.ready.channels, air=ready.air, sign=ready.sign, seed=0)
         made, _ = make_bundle("perceptron", ready, Fit(model, 0.0, 0, 0, ()), (*sources.train, *sources.validation))
-    save_bundle(folder() / "perceptron", made)
-    return load_bundle(folder() / "perceptron")
+    place = folder() / "perceptron"
+    with alone():
+        if not place.exists():
+            save_bundle(place, made)
+    return load_bundle(place)
 
 
 def use_program_cache() -> None:
@@ -131,6 +190,5 @@ def use_program_cache() -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
-@cache
 def programs() -> Path:
-    return Path(tempfile.mkdtemp(prefix="tiny-programs-"))
+    return home() / "programs"

@@ -3,6 +3,7 @@
 import pytest
 
 from bundle import tiny
+from bundle.tiny import shared_home  # noqa: F401
 from unmixnet.bundle import Bundle
 
 

@@ -40,9 +40,8 @@ class Background:
         return departure(evidence) / self.typical
 
     def is_nothing(self, evidence: Evidence) -> bool:
-        """Near clean air; a sensor far on its *other* side is not clean air but something nobody has seen."""
-        beyond = float(np.max(np.median(-evidence.departure, axis=0)))
-        return departure(evidence) < self.least and beyond < self.typical
+        """Near clean air; a sensor that swings, or lies far on its *other* side, is something nobody has seen."""
+        return departure(evidence) < self.least and float(np.max(evidence.unrest)) < self.typical
 
 
 def departure(evidence: Evidence) -> float:

@@ -1,5 +1,6 @@
 """Calibration of a trained model: temperature, support, intervals, background, novelty; the test set is never asked."""
 
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
@@ -15,7 +16,7 @@ from unmixnet.inference.evidence import Evidence, gather_evidence
 from unmixnet.training.examples import Examples
 from unmixnet.training.run import Prepared
 
-__all__ = ["calibrate", "choose_finish", "evidence_in"]
+__all__ = ["calibrate", "calibration_of", "choose_finish", "evidence_in"]
 
 _TEMPERATURES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0)
 _SUPPORTS = (0.0, 0.02, 0.05, 0.1, 0.15)
@@ -24,12 +25,16 @@ _WORTH = 0.01
 
 
 def calibrate(prepared: Prepared, model: PyTree) -> Calibration:
-    """Everything an answer needs beside the model.
+    """Everything an answer needs beside the model."""
+    train = evidence_in(prepared, model, prepared.train)
+    return calibration_of(prepared, train, evidence_in(prepared, model, prepared.validation))
+
+
+def calibration_of(prepared: Prepared, train: Sequence[Evidence], held: Sequence[Evidence]) -> Calibration:
+    """The calibration from what the model reads in training and validation recordings.
 
     Without validation recordings the ratios stay as they are, the intervals are [0, 1] and nothing is called unlike.
     """
-    train = evidence_in(prepared, model, prepared.train)
-    held = evidence_in(prepared, model, prepared.validation) if prepared.validation is not None else []
     temperature, support, intervals = 1.0, 0.0, Intervals()
     if prepared.validation is not None:
         means = np.stack([one.ratios.mean(axis=0) for one in held])
@@ -51,9 +56,11 @@ def calibrate(prepared: Prepared, model: PyTree) -> Calibration:
     )
 
 
-def evidence_in(prepared: Prepared, model: PyTree, examples: Examples) -> list[Evidence]:
-    """Evidence of examples, in their order."""
+def evidence_in(prepared: Prepared, model: PyTree, examples: Examples | None) -> list[Evidence]:
+    """Evidence of examples, in their order; of none if there are none."""
     config = prepared.config
+    if examples is None:
+        return []
     traces = [trace[:length] for trace, length in zip(examples.traces, examples.lengths, strict=True)]
     return gather_evidence(
         model, traces, window=config.window, stride=config.stride, air=prepared.air, sign=prepared.sign

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from unmixnet.bundle.bundle import Bundle
-from unmixnet.bundle.calibrate import calibrate
+from unmixnet.bundle.calibrate import calibration_of, evidence_in
 from unmixnet.bundle.card import write_card
 from unmixnet.bundle.nulls import Scores, validation_scores
 from unmixnet.bundle.seen import seen
@@ -18,8 +18,9 @@ def make_bundle(
     name: str, prepared: Prepared, fit: Fit, recordings: Iterable[Recording]
 ) -> tuple[Bundle, Scores | None]:
     """A bundle that is not stored yet, and its validation scores; `recordings` are all that training has read."""
-    calibration = calibrate(prepared, fit.model)
-    scores = validation_scores(prepared, fit.model, calibration)
+    train, held = (evidence_in(prepared, fit.model, side) for side in (prepared.train, prepared.validation))
+    calibration = calibration_of(prepared, train, held)
+    scores = validation_scores(prepared, held, calibration)
     bundle = Bundle(
         name,
         prepared.config,

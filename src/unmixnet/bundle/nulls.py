@@ -1,12 +1,12 @@
 """What a model has to beat on its validation recordings: the mean of training, and the nearest training recording."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import PyTree
 
-from unmixnet.bundle.calibrate import evidence_in
 from unmixnet.bundle.calibration import Calibration
+from unmixnet.inference.evidence import Evidence
 from unmixnet.training.examples import Examples
 from unmixnet.training.run import Prepared
 
@@ -30,12 +30,16 @@ class Scores:
     recordings: int
 
 
-def validation_scores(prepared: Prepared, model: PyTree, calibration: Calibration) -> Scores | None:
-    """Scores on the validation recordings, on which the model was chosen; None if there are none."""
+def validation_scores(prepared: Prepared, found: Sequence[Evidence], calibration: Calibration) -> Scores | None:
+    """Scores on the validation recordings, on which the model was chosen; None if there are none.
+
+    Arguments:
+        found: what the model reads in them, in their order.
+    """
     held = prepared.validation
     if held is None:
         return None
-    guess = np.stack([calibration.shares(one.ratios) for one in evidence_in(prepared, model, held)])
+    guess = np.stack([calibration.shares(one.ratios) for one in found])
     near = _levels(held)[:, None] - _levels(prepared.train)[None]
     nearest = prepared.train.targets[np.argmin(np.sum(near**2, axis=2), axis=1)]
     mean = np.tile(np.array(calibration.prior), (len(held), 1))

@@ -27,11 +27,11 @@ def evaluate(
     with busy("opening the model"):
         from unmixnet.bundle import find_bundle, load_bundle
         from unmixnet.inference.evaluate import evaluate as run
-        from unmixnet.inference.evaluate import test_side
+        from unmixnet.inference.evaluate import scoring_set
 
         bundle = load_bundle(find_bundle(model))
     with stages() as progress:
-        test = test_side(bundle, split, data, fold=fold, progress=progress)
+        test = scoring_set(bundle, split, data, fold=fold, progress=progress)
     with busy(f"scoring {len(test.recordings)} recordings"):
         result = run(bundle, test, allow_seen=seen)
     if as_json:
@@ -44,11 +44,10 @@ def _show(result: "Evaluation") -> None:
     for level in ("window", "recording"):
         rows = [row for row in result.rows if row.level == level]
         metrics = list(dict.fromkeys(row.metric for row in rows))
-        lines = []
-        for model in dict.fromkeys(row.model for row in rows):
-            cells = {row.metric: f"{row.mean:.3f} [{row.lo:.3f}, {row.hi:.3f}]" for row in rows if row.model == model}
-            lines.append([model, *(cells[metric] for metric in metrics)])
-        table(f"{result.split}, per {level}", ["model", *metrics], lines)
+        models = list(dict.fromkeys(row.model for row in rows))
+        cells = {(row.metric, row.model): f"{row.mean:.3f} [{row.lo:.3f}, {row.hi:.3f}]" for row in rows}
+        lines = [[metric, *(cells[metric, model] for model in models)] for metric in metrics]
+        table(f"{result.split}, per {level}", ["metric", *models], lines)
     say(f"{result.recordings} recordings; {result.measures}. Brackets: 95 % by resampling.")
     say(
         f"90 % intervals cover {result.coverage:.0%} of all shares and {result.covered_present:.0%} of those that are "

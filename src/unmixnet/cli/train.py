@@ -44,9 +44,13 @@ def train(
     _check_free(run, resume)
     with busy("starting"):
         from unmixnet.inference.precision import single_precision
-    with single_precision():
-        result, fit = _run(chosen, config.stem, run, resume, data)
     again = f"unmixnet train {config} -o {run} --resume"
+    try:
+        with single_precision():
+            result, fit = _run(chosen, config.stem, run, resume, data)
+    except KeyboardInterrupt:  # outside an epoch: while reading, or while calibrating
+        say(f"Stopped. Continue with [bold]{again}[/]")
+        raise typer.Exit(130) from None
     if as_json:
         emit(result)
     elif not fit.interrupted:

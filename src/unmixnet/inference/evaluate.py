@@ -22,14 +22,12 @@ from unmixnet.inference.unmix import verdict_of
 from unmixnet.peers.samples import Samples, Task
 from unmixnet.reproduce.rows import Row, score
 
-__all__ = ["Evaluation", "Test", "evaluate", "test_side"]
+__all__ = ["Evaluation", "ScoringSet", "evaluate", "scoring_set"]
 
 
 @dataclass(frozen=True, eq=False)
-class Test:
+class ScoringSet:
     """Recordings to score on: what the score says, and what is independent."""
-
-    __test__ = False  # no test class, whatever pytest thinks
 
     name: str
     measures: str
@@ -65,14 +63,14 @@ class Evaluation:
         return dataclasses.asdict(self)
 
 
-def test_side(
+def scoring_set(
     bundle: Bundle,
     split: str,
     root: str | Path | None = None,
     *,
     fold: int | None = None,
     progress: Callable[[str, int], Callable[[], None]] = lambda name, steps: lambda: None,
-) -> Test:
+) -> ScoringSet:
     """Test recordings of a protocol, or of a folder: those that its manifest calls test, all if it calls none so.
 
     Arguments:
@@ -96,10 +94,10 @@ def test_side(
         raise SplitError(
             "there is no labelled recording to score on", where=split, remedy="List labels in manifest.csv"
         )
-    return Test(name, measures, resample, read_pieces(data, pieces, progress("Reading recordings", len(pieces))))
+    return ScoringSet(name, measures, resample, read_pieces(data, pieces, progress("Reading recordings", len(pieces))))
 
 
-def evaluate(bundle: Bundle, test: Test, *, allow_seen: bool = False) -> Evaluation:
+def evaluate(bundle: Bundle, test: ScoringSet, *, allow_seen: bool = False) -> Evaluation:
     """Score a bundle; recordings that it has seen are refused, or with `allow_seen` reported."""
     known = tuple(overlap(test.recordings, bundle.recordings))
     if known and not allow_seen:
@@ -129,7 +127,9 @@ def evaluate(bundle: Bundle, test: Test, *, allow_seen: bool = False) -> Evaluat
     )
 
 
-def _rows(bundle: Bundle, test: Test, found: Sequence[Evidence], shares: np.ndarray, truth: np.ndarray) -> list[Row]:
+def _rows(
+    bundle: Bundle, test: ScoringSet, found: Sequence[Evidence], shares: np.ndarray, truth: np.ndarray
+) -> list[Row]:
     """Scores per window and per recording, of the model and of the mean of its training."""
     task = Task(bundle.config.data.task)
     counts = [len(one.ratios) for one in found]

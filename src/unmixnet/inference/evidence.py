@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from unmixnet.inference.windows import encode, respond, solve
+from unmixnet.inference.windows import encode, reconstruct, respond
 from unmixnet.model.encoder import Inference
 from unmixnet.model.unmixnet import UnMixNet
 
@@ -24,6 +24,7 @@ class Evidence:
         statistics: mean, log spread and drift of each channel's windows, shape (3M,).
         residual: RMS of measured − reconstructed of each channel [sd of the training signal]; None without a solver.
         departure: mean departure of each window from clean air, in the direction in which the sensor answers, (n, M).
+        unrest: RMS departure of each window from clean air, whatever its direction, (n, M).
     """
 
     ratios: np.ndarray
@@ -32,6 +33,7 @@ class Evidence:
     statistics: np.ndarray
     residual: np.ndarray | None
     departure: np.ndarray
+    unrest: np.ndarray
 
 
 def starts_of(length: int, window: int, stride: int) -> range:
@@ -71,7 +73,7 @@ def gather_evidence(
         inference = encode(model, Y)
         ratios, presence, embedding = inference.a, presence_of(inference), inference.h_Y
         if model.settings.closure:
-            residual = residuals(model, Y, solve(model, inference, Y).saved.y)  # pyright: ignore[reportArgumentType]
+            residual = residuals(model, Y, reconstruct(model, inference, Y))
     else:
         out = respond(model, Y)  # pyright: ignore[reportArgumentType]
         ratios, embedding = _softmax(np.asarray(out.logits)), np.asarray(out.hidden).mean(axis=1)
@@ -102,13 +104,15 @@ def evidence_of(
     sign: Sequence[float],
 ) -> Evidence:
     """Evidence of one recording from what was read of its windows."""
+    away = np.array(sign) * (windows.astype(float) - np.array(air))
     return Evidence(
         _normalised(ratios),
         presence,
         embedding.mean(axis=0).astype(float),
         signal_statistics(windows).astype(float),
         None if residual is None else np.sqrt(np.mean(residual.astype(float) ** 2, axis=0)),
-        np.array(sign) * (windows.mean(axis=1).astype(float) - np.array(air)),
+        away.mean(axis=1),
+        np.sqrt(np.mean(away**2, axis=1)),
     )
 
 

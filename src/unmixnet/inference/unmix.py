@@ -13,13 +13,12 @@ from unmixnet.inference.implied import closure_of, states_of, stitch, stitch_sta
 from unmixnet.inference.refine import Refined
 from unmixnet.inference.refine import refine as refine_windows
 from unmixnet.inference.trace import Trace, trace_of
-from unmixnet.inference.windows import EVERYTHING, encode, solve
+from unmixnet.inference.windows import encode, solve
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.rollout import Rollout
 
 __all__ = ["unmix", "verdict_of"]
 
-_CHUNK = 8
 _UNITS = {
     "level": "reading",
     "relative": "relative change",
@@ -85,7 +84,7 @@ def _read(bundle: Bundle, model: UnMixNet, recording: Recording, refine: int) ->
     if refine > 0:
         done = refine_windows(model, Y, inference, steps=refine, noise=bundle.calibration.noise)
         inference, findings = done.inference, (*findings, _refined(done, refine))
-    run = solve(model, inference, Y, save=EVERYTHING, chunk=_CHUNK)
+    run = solve(model, inference, Y)
     one = [begins.index(start) for start in asked]
     evidence = evidence_of(
         Y[one],

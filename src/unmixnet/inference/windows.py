@@ -15,11 +15,11 @@ from unmixnet.model.encoder import Inference
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.rollout import Rollout
 
-__all__ = ["EVERYTHING", "chunked", "encode", "respond", "solve"]
+__all__ = ["chunked", "encode", "reconstruct", "respond", "solve"]
 
-EVERYTHING = ("N", "x", "J", "theta", "y", "closure")
+_SHOWN = ("x", "J", "theta", "y", "closure")
 """What an answer shows of a rollout."""
-_CHUNK = 32
+_CHUNK, _SOLVED = 32, 16
 
 
 def encode(model: UnMixNet, Y: np.ndarray) -> Inference:
@@ -32,11 +32,14 @@ def respond(model: Baseline, Y: np.ndarray) -> Output:
     return chunked(lambda Y: _respond(model, Y), (Y,), _CHUNK)
 
 
-def solve(
-    model: UnMixNet, inference: Inference, Y: np.ndarray, *, save: tuple[str, ...] = ("y",), chunk: int = _CHUNK
-) -> Rollout:
-    """Rollouts of windows from what was inferred of them; `save` as in `rollout`."""
-    return chunked(lambda Y, inference: _solve(model, inference, Y, save), (Y, inference), chunk)
+def solve(model: UnMixNet, inference: Inference, Y: np.ndarray) -> Rollout:
+    """Rollouts of windows from what was inferred of them, with everything that an answer shows."""
+    return chunked(lambda Y, inference: _solve(model, inference, Y), (Y, inference), _SOLVED)
+
+
+def reconstruct(model: UnMixNet, inference: Inference, Y: np.ndarray) -> np.ndarray:
+    """Reconstructed windows, shape (n, steps, M): by the program of `solve`, so that nothing is compiled for it."""
+    return chunked(lambda Y, inference: _solve(model, inference, Y).saved.y, (Y, inference), _SOLVED)
 
 
 def chunked(f: Callable[..., PyTree], trees: tuple[Any, ...], size: int) -> Any:
@@ -62,6 +65,6 @@ def _respond(model: Baseline, Y: Float[Array, "B T M"]) -> Output:
 
 
 @eqx.filter_jit
-def _solve(model: UnMixNet, inference: Inference, Y: Float[Array, "B T M"], save: tuple[str, ...]) -> Rollout:
+def _solve(model: UnMixNet, inference: Inference, Y: Float[Array, "B T M"]) -> Rollout:
     T = Y.shape[1]
-    return jax.vmap(lambda i, y: model.reconstruct(i, y[0], T, save=save).rollout)(inference, Y)
+    return jax.vmap(lambda i, y: model.reconstruct(i, y[0], T, save=_SHOWN).rollout)(inference, Y)
