@@ -26,6 +26,7 @@ class Weights:
         freq: slow and fast parts of the reconstruction residual.
         ident: incoherence of the pure fingerprints.
         entropy: entropy of an inferred source place.
+        virtual: presence and ratios of virtual recordings.
     """
 
     mix: float = 1.0
@@ -37,6 +38,7 @@ class Weights:
     freq: float = 0.1
     ident: float = 0.01
     entropy: float = 0.01
+    virtual: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse a weight that would reward an error."""

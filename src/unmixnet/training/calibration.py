@@ -92,13 +92,13 @@ def calibrate_physics(
             rows = jax.random.permutation(key, n)[:batch]
             (_, misfit), grad = jax.value_and_grad(loss, has_aux=True)(found, rows)
             updates, opt = chain.update(grad, opt, found)
-            moved: Any = optax.apply_updates(found, updates)  # pyright: ignore[reportArgumentType]
+            moved = optax.apply_updates(found, updates)
             return (moved, opt), misfit
 
         (found, opt), misfit = jax.lax.scan(step, (found, opt), start + jnp.arange(_BLOCK))
         return found, opt, jnp.mean(misfit)
 
-    found = (params, nothing)
+    found: Any = (params, nothing)
     opt = chain.init(found)
     for start in range(0, steps, _BLOCK):
         found, opt, misfit = block(found, opt, jnp.asarray(start, jnp.int32))

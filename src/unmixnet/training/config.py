@@ -100,6 +100,8 @@ class ObjectiveSection(Section):
     """Incoherence of the pure fingerprints."""
     entropy: float = Field(0.01, ge=0)
     """Entropy of an inferred source place."""
+    virtual: float = Field(1.0, ge=0)
+    """Presence and ratios of virtual recordings."""
 
 
 class TrainingSection(Section):

@@ -27,7 +27,7 @@ from unmixnet.objective.reconstruction import reconstruction_loss
 from unmixnet.objective.source import source_entropy
 from unmixnet.objective.weights import Weights
 from unmixnet.training.mixing import mixed_batch, with_session
-from unmixnet.training.virtual import Nuisance, virtual_batch
+from unmixnet.training.virtual import Nuisance, Virtual, virtual_batch
 
 __all__ = ["Batch", "Recipe", "batch_loss", "predict_ratios"]
 
@@ -94,7 +94,7 @@ def batch_loss(
         parts["virtual"] = _virtual_mix(model, B, T, recipe, residuals, four)
     if recipe.weights.ident > 0 and model.settings.closure:
         parts["ident"] = incoherence_loss(fingerprints(model, Y.shape[1]))
-    scale = {**vars(recipe.weights), "virtual": recipe.weights.mix}
+    scale = vars(recipe.weights)
     total = sum((scale[name] * value for name, value in parts.items()), start=jnp.zeros(()))
     return total, parts
 
@@ -155,11 +155,19 @@ def _virtual_mix(
     residuals: Float[Array, "n steps M"] | None,
     key: PRNGKeyArray,
 ) -> Float[Array, ""]:
-    """L_mix on virtual recordings, for the encoder alone."""
+    """L_mix on virtual recordings, and what is known of them besides: their strength and the gains of their sensors."""
     one, two = jax.random.split(key)
-    Y, a = virtual_batch(model, B, T, recipe.nuisance, one, residuals=residuals)
-    keys = jax.random.split(two, B)
-    return jnp.mean(jax.vmap(lambda y, t, k: _mix(model(y, key=k), t, recipe.classes))(Y, a, keys))
+    made = virtual_batch(model, B, T, recipe.nuisance, one, residuals=residuals)
+
+    def told(this: Virtual, key: PRNGKeyArray) -> Float[Array, ""]:
+        inference = model(this.Y, key=key)
+        loss = _mix(inference, this.a, recipe.classes) + (inference.log_strength - this.log_strength) ** 2
+        if model.settings.modulation > 0:
+            gain = model.transduction.modulation.shift(inference.h_m)[:, 0]
+            loss = loss + jnp.mean((gain - this.log_gain) ** 2)
+        return loss
+
+    return jnp.mean(jax.vmap(told)(made, jax.random.split(two, B)))
 
 
 def fingerprints(model: UnMixNet, T: int) -> Float[Array, "K P"]:

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from unmixnet.model.unmixnet import UnMixNet
 
-__all__ = ["Nuisance", "random_ratios", "virtual_batch"]
+__all__ = ["Nuisance", "Virtual", "random_ratios", "virtual_batch"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,15 @@ class Nuisance:
     """Of the logarithm of the overall strength."""
     noise: float = 0.02
     """Of a sample, in standard deviations of the training signal."""
+
+
+class Virtual(eqx.Module):
+    """A recording that nobody made, and everything that is true of it."""
+
+    Y: Float[Array, "*B T M"]
+    a: Float[Array, "*B K"]
+    log_strength: Float[Array, "*B"]
+    log_gain: Float[Array, "*B M"]
 
 
 def random_ratios(K: int, largest: int, key: PRNGKeyArray) -> Float[Array, " K"]:
@@ -48,8 +57,8 @@ def virtual_batch(
     *,
     residuals: Float[Array, "n steps M"] | None = None,
     largest: int = 3,
-) -> tuple[Float[Array, "B T M"], Float[Array, "B K"]]:
-    """Traces and ratios of B virtual recordings.
+) -> "Virtual":
+    """B virtual recordings.
 
     Each carries what the physics could not say about some training recording, where such residuals are given.
     """
@@ -64,20 +73,19 @@ def _one(
     residuals: Float[Array, "n steps M"] | None,
     largest: int,
     key: PRNGKeyArray,
-) -> tuple[Float[Array, "T M"], Float[Array, " K"]]:
+) -> "Virtual":
     K, M = model.species.shape[0] - 1, model.materials.shape[0]
     keys = jax.random.split(key, 7)
     a = random_ratios(K, largest, keys[0])
-    typical = eqx.tree_at(
-        lambda i: (i.log_strength, i.exposure),
-        model.uninformed(),
-        (nuisance.strength * jax.random.normal(keys[1], ()), jax.random.uniform(keys[2], ())),
-    )
+    log_strength = nuisance.strength * jax.random.normal(keys[1], ())
+    exposure = jax.random.uniform(keys[2], ())
+    typical = eqx.tree_at(lambda i: (i.log_strength, i.exposure), model.uninformed(), (log_strength, exposure))
     air, stride = model.transduction.baseline, model.settings.stride
     solved = model.reconstruct(typical, None, T, shares=a)
     y = jnp.concatenate([solved.start.y[None], solved.y])
     times = jnp.arange(T) / stride
     y = jax.vmap(lambda column: jnp.interp(times, jnp.arange(y.shape[0]), column), 1, 1)(y)
-    gain = jnp.exp(nuisance.gain * jax.random.normal(keys[3], (M,)))
+    log_gain = nuisance.gain * jax.random.normal(keys[3], (M,))
     offset = nuisance.offset * jax.random.normal(keys[4], (M,))
-    return air + gain * (y - air) + offset + nuisance.noise * jax.random.normal(keys[5], (T, M)), a
+    y = air + jnp.exp(log_gain) * (y - air) + offset + nuisance.noise * jax.random.normal(keys[5], (T, M))
+    return Virtual(y, a, log_strength, log_gain)
