@@ -123,13 +123,26 @@ def _epochs(total: int) -> Iterator[Watch]:
         task = bars.add_task("compiling", total=total)
 
         def watch(entry: dict[str, Any]) -> None:
-            parts = "  ".join(f"{key} {value:.3g}" for key, value in entry.items() if key.startswith("L_"))
-            text = f"validation {entry['validation']:.4f} (best {entry['best']:.4f})  {parts}"
-            bars.update(task, completed=entry["epoch"], description=text)
-            if not console.is_terminal and (entry["epoch"] % 10 == 0 or entry["epoch"] in (1, total)):
-                print(f"epoch {entry['epoch']}/{total}  {text}", file=sys.stderr, flush=True)
+            if "epoch" not in entry:  # the physics is fitted before the first epoch
+                text = f"physics {entry['calibration']}/{entry['of']}  residual {entry['rms']:.3g}"
+                bars.update(task, description=text)
+                told = entry["calibration"] % 100 == 0
+            else:
+                text = _losses(entry)
+                bars.update(task, completed=entry["epoch"], description=text)
+                text = f"epoch {entry['epoch']}/{total}  {text}"
+                told = entry["epoch"] % 10 == 0 or entry["epoch"] in (1, total)
+            if told and not console.is_terminal:
+                print(text, file=sys.stderr, flush=True)
 
         yield watch
+
+
+def _losses(entry: dict[str, Any]) -> str:
+    """The validation score, where there is one (a share, never negative), and the parts of the loss."""
+    parts = [f"{key} {value:.3g}" for key, value in entry.items() if key.startswith("L_")]
+    score = [f"validation {entry['validation']:.4f} (best {entry['best']:.4f})"] if entry["validation"] >= 0 else []
+    return "  ".join(score + parts)
 
 
 def _show(result: dict[str, Any], fit: "Fit") -> None:

@@ -1,10 +1,16 @@
-"""Simulation files that ship with the package."""
+"""Files that ship with the package: simulations, a training, a recording."""
 
 from importlib.resources import files
+from pathlib import Path
 
-__all__ = ["example"]
+__all__ = ["example", "example_recording"]
 
 
 def example(name: str) -> str:
-    """Text of a packaged simulation file, e.g. `example("enose")`."""
+    """Text of a packaged file: `example("enose")` is a simulation, `example("train")` a training."""
     return files(__name__).joinpath(f"{name}.toml").read_text(encoding="utf-8")
+
+
+def example_recording() -> Path:
+    """A simulated recording of four sensors in a session that training never sees: 20 % mango, 80 % strawberry."""
+    return Path(str(files(__name__) / "mango_20_strawberry_80.csv"))
