@@ -38,3 +38,42 @@ def test_an_unknown_table_names_the_known_ones():
 def test_without_data_the_error_says_where_to_get_it(tmp_path):
     done = run("fingerprints", "smellnet-mixture", "--data", str(tmp_path / "nowhere"))
     assert done.returncode == 2 and "data fetch" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_scores_come_again_from_stored_predictions_without_training(tmp_path):
+    import numpy as np
+
+    from unmixnet.peers.samples import Task
+    from unmixnet.reproduce.predictions import Answers, write_predictions
+
+    rng, names = np.random.default_rng(0), tuple(f"r{i}" for i in range(8))
+    truth = np.eye(12)[rng.integers(12, size=8)]
+
+    def answers(model: str, values: np.ndarray) -> Answers:
+        return Answers("simulated", "simulated:seen", "test_seen", Task.RATIOS, model, 0, names, names, values)
+
+    target = tmp_path / "simulated.json"
+    write_predictions(
+        tmp_path / "predictions" / "simulated.parquet",
+        [answers("truth", truth), answers("oracle", truth), answers("shrug", np.full((8, 12), 1 / 12))],
+    )
+    again = ("reproduce", "simulated", "--from-predictions", "--out", str(target), "--json")
+    found = json.loads(run(*again).stdout)
+    error = {row["model"]: row["mean"] for row in found["rows"] if row["metric"] == "MAE"}
+    assert error == {"oracle": 0, "shrug": pytest.approx(2 * 11 / 144)}
+    target.write_text(json.dumps(found))
+    assert json.loads(run(*again).stdout)["agreement"]["largest difference"] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("--only", "unmixnte"), "unmixnet"),
+        (("--study", "simulated-16"), "simulated-8"),
+        (("--size", "huge"), "paper"),
+        (("--from-predictions", "--out", "nowhere/x.json"), "--from-predictions"),
+    ],
+)
+def test_a_study_that_cannot_be_run_says_what_can(arguments, hint):
+    done = run("reproduce", "simulated", *arguments)
+    assert done.returncode == 2 and hint in done.stderr and done.stdout == "" and "Traceback" not in done.stderr

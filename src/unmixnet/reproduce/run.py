@@ -28,7 +28,7 @@ from unmixnet.training.checkpoint import to_tensors
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.trainer import TrainingError
 
-__all__ = ["Failure", "Options", "Watch", "config_of", "jobs_of", "run_jobs", "task_of"]
+__all__ = ["Failure", "Options", "Watch", "config_of", "jobs_of", "run_jobs", "task_of", "turn_jobs"]
 
 QUICK = {"training.epochs": 3, "training.patience": 3}
 _QUICK_INVERSE = InverseSettings(pure_starts=1, most_steps=5)
@@ -95,14 +95,15 @@ def config_of(study: Study, variant: Network, options: Options) -> TrainConfig:
 
 def jobs_of(studies: Sequence[Study], root: str | Path | None, options: Options) -> list[Job]:
     """Every job, in the order in which they are run: a model's seeds follow each other."""
-    jobs = []
-    for study in studies:
-        seeds = min(options.seeds, study.most_seeds)
-        for turn in turns_of(study.protocols, root, groups=study.groups):
-            for variant in study.variants:
-                count = seeds if variant.seeded else 1
-                jobs += [_job(study, turn, variant, seed, options) for seed in range(count)]
-    return jobs
+    turns = {study: turns_of(study.protocols, root, groups=study.groups) for study in studies}
+    return [job for study in studies for turn in turns[study] for job in turn_jobs(study, turn, options)]
+
+
+def turn_jobs(study: Study, turn: Turn, options: Options) -> list[Job]:
+    """The jobs of one turn of a study."""
+    seeds = min(options.seeds, study.most_seeds)
+    wanted = [(variant, seed) for variant in study.variants for seed in range(seeds if variant.seeded else 1)]
+    return [_job(study, turn, variant, seed, options) for variant, seed in wanted]
 
 
 def _job(study: Study, turn: Turn, variant: Variant, seed: int, options: Options) -> Job:

@@ -36,7 +36,8 @@ def turns_of(protocols: Sequence[str], root: str | Path | None, *, groups: int |
     made = [grouped(one, groups) for one in made] if groups else made
     turns = []
     for folds in zip(*(one.folds for one in made), strict=True):
-        if any(fold.train != folds[0].train for fold in folds):
+        same = all(one.data.name == made[0].data.name for one in made)
+        if not same or any(fold.train != folds[0].train for fold in folds):
             raise ConfigError(
                 f"{' and '.join(protocols)} train on different recordings", remedy="Put them into studies of their own"
             )

@@ -96,7 +96,7 @@ class Work:
                 if facts.code != job.code and not self.stale:
                     return None
                 return Finished({p: Guess(kept[f"{p} values"], kept[f"{p} owner"]) for p in job.turn.tests}, facts)
-        except (OSError, ValueError, KeyError, zipfile.BadZipFile, TypeError):
+        except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
             return None
 
     def write(self, job: Job, result: Finished) -> None:
