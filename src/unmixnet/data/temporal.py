@@ -6,7 +6,7 @@ import numpy as np
 
 from unmixnet.errors import ConfigError
 
-__all__ = ["cut_windows", "high_pass", "lag_differences", "low_pass"]
+__all__ = ["cut_windows", "high_pass", "lag_differences", "low_pass", "resampled"]
 
 
 def lag_differences(series: np.ndarray, lags: Sequence[int]) -> np.ndarray:
@@ -50,3 +50,17 @@ def cut_windows(series: np.ndarray, length: int, stride: int) -> np.ndarray:
         return np.empty((0, length, series.shape[1]))
     view = np.lib.stride_tricks.sliding_window_view(series, length, axis=0)
     return np.ascontiguousarray(view[::stride].transpose(0, 2, 1))
+
+
+def resampled(series: np.ndarray, rate_Hz: float, target_Hz: float) -> np.ndarray:
+    """The series at a lower rate: means of equal blocks, or interpolated where the rates do not divide."""
+    if target_Hz >= rate_Hz - 1e-9:
+        return series
+    block = rate_Hz / target_Hz
+    if abs(block - round(block)) < 0.02:
+        size = round(block)
+        rows = len(series) // size
+        return series[: rows * size].reshape(rows, size, -1).mean(axis=1)
+    times = np.arange(int(len(series) / block)) * block
+    whole = np.arange(len(series))
+    return np.stack([np.interp(times, whole, column) for column in series.T], axis=1)

@@ -7,6 +7,7 @@ import numpy as np
 
 from unmixnet.data.preprocess import Preprocessing
 from unmixnet.data.recording import Recording
+from unmixnet.data.temporal import resampled
 from unmixnet.errors import ConfigError
 
 __all__ = ["Examples", "gather_examples", "resampled", "windows_of"]
@@ -31,20 +32,6 @@ class Examples:
 
     def __len__(self) -> int:
         return len(self.traces)
-
-
-def resampled(series: np.ndarray, rate_Hz: float, target_Hz: float) -> np.ndarray:
-    """The series at a lower rate: means of equal blocks, or interpolated where the rates do not divide."""
-    if target_Hz >= rate_Hz - 1e-9:
-        return series
-    block = rate_Hz / target_Hz
-    if abs(block - round(block)) < 0.02:
-        size = round(block)
-        rows = len(series) // size
-        return series[: rows * size].reshape(rows, size, -1).mean(axis=1)
-    times = np.arange(int(len(series) / block)) * block
-    whole = np.arange(len(series))
-    return np.stack([np.interp(times, whole, column) for column in series.T], axis=1)
 
 
 def gather_examples(
