@@ -1,4 +1,4 @@
-"""Three walls: physics knows no files and no learning, and the command line answers without jax."""
+"""Three walls: physics knows no files and no learning, the model no files, the command line answers without jax."""
 
 import ast
 import subprocess
@@ -65,6 +65,44 @@ def test_physics_is_jax_in_jax_out(path):
 )
 def test_twin_a_breach_of_the_wall_is_seen(source):
     assert beyond_the_wall(source)
+
+
+MODEL = sorted(path for part in ("model", "objective") for path in (PACKAGE / part).glob("*.py"))
+_FILES = ("io", "json", "os", "pathlib", "pickle", "shutil", "tempfile", "tomllib", "safetensors", "pandas", "pyarrow")
+_OUTSIDE = ("data", "cli", "artefact", "answer", "training", "baselines", "reproduce", "toml_file", "state_file")
+
+
+def files_in(source: str) -> set[str]:
+    """What a module of the model imports or opens although it should know no files, no data and no command line."""
+    barred = (*_FILES, *(f"unmixnet.{part}" for part in _OUTSIDE))
+    foreign = {name for name in imports(source) if any(name == a or name.startswith(f"{a}.") for a in barred)}
+    calls = (node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    return foreign | {f.id for f in calls if isinstance(f, ast.Name) and f.id in ("open", "print", "exec", "eval")}
+
+
+@pytest.mark.parametrize("path", MODEL, ids=lambda path: f"{path.parent.name}.{path.stem}")
+def test_the_model_knows_no_files(path):
+    assert files_in(path.read_text(encoding="utf-8")) == set()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import json",
+        "from pathlib import Path",
+        "def f():\n    import os.path",
+        "from unmixnet.data.recording import Recording",
+        "import unmixnet.cli",
+        "from unmixnet.training.epoch import Arrays",
+        "open('x')",
+    ],
+)
+def test_twin_a_model_that_reads_files_is_seen(source):
+    assert files_in(source)
+
+
+def test_there_is_a_model_to_guard():
+    assert {"encoder", "lifting", "unmixnet", "mixture", "flux"} <= {path.stem for path in MODEL}
 
 
 def test_there_is_physics_to_guard():

@@ -86,7 +86,7 @@ def test_an_exposed_chamber_stays_as_it_is(seed):
     start = lifted(process, None, c)
     saved = run(process, start).saved
     # what is left is the first-order error of the splitting, Δt Q/V in the smallest cell
-    assert drift(saved.N[:, 2:, 1:], start.N[2:, 1:]) < 0.12
+    assert drift(saved.N[:, :, 1:], start.N[:, 1:]) < 0.1
     assert drift(saved.theta[:, :, 1:], start.theta[:, 1:]) < 0.1
     assert drift(saved.y - process.readout.baseline, start.y - process.readout.baseline) < 0.1
 
@@ -95,9 +95,9 @@ def test_twin_a_start_that_is_not_the_steady_state_does_not_stay():
     process, c = problem(0)
     for wrong in (0.3 * c, 3 * c):
         start = lifted(process, None, wrong)
-        assert drift(run(process, start).saved.N[:, 2:, 1:], start.N[2:, 1:]) > 0.12
+        assert drift(run(process, start).saved.N[:, :, 1:], start.N[:, 1:]) > 0.2
     clean = run(process, lifted(process, None, None)).saved
-    assert np.all(clean.theta[-1, :, 1:] > 1e-3)
+    assert np.all(np.sum(clean.theta[-1, :, 1:], axis=1) > 0.01)
 
 
 def test_a_first_sample_that_does_not_fit_is_forgotten_with_the_lag_of_the_sensor():

@@ -24,20 +24,11 @@ SAVE = ("y", "N", "J", "theta", "reservoirs", "closure")
 
 
 @quick_jit
-def played(model, inference, first, shares):
+def played(model, inference, first, shares, miscount=1.0):
+    """A reconstruction and its residuals, if the moles are counted wrongly by a factor."""
     solved = model.reconstruct(inference, first, T, shares=shares, save=SAVE)
-    return solved, closure_parts(model, solved)
-
-
-@quick_jit
-def read(model, Y):
-    return model(Y)
-
-
-@quick_jit
-@eqx.filter_grad
-def encoder_slopes(model, Y):
-    return jnp.sum(model(Y).a ** 2)
+    bent = eqx.tree_at(lambda s: s.rollout.saved.N, solved, miscount * solved.rollout.saved.N)
+    return solved, closure_parts(model, bent)
 
 
 @settings(max_examples=8)
@@ -53,11 +44,9 @@ def test_a_reconstruction_conserves_mass_and_obeys_its_own_laws(seed):
     assert np.all(solved.rollout.saved.N >= 0)
 
 
-def test_twin_a_flux_that_is_not_the_solvers_is_noticed():
-    solved, parts = played(MODEL, inference(), windows()[0, 0], ratios()[0])
-    bent = eqx.tree_at(lambda s: s.rollout.saved.N, solved, 1.01 * solved.rollout.saved.N)
-    found = closure_parts(MODEL, bent)
-    assert found["cons"] > 1e-4 > parts["cons"]
+def test_twin_moles_that_are_miscounted_are_noticed():
+    _, parts = played(MODEL, inference(), windows()[0, 0], ratios()[0], 1.01)
+    assert parts["cons"] > 1e-4
 
 
 def test_the_reconstruction_stands_beside_the_samples_at_the_ends_of_its_steps():
@@ -75,20 +64,6 @@ def test_two_mixtures_give_two_traces_and_the_same_one_gives_the_same():
     y = played(MODEL, inference(), first, one)[0].y
     np.testing.assert_array_equal(played(MODEL, inference(), first, one)[0].y, y)
     assert np.max(np.abs(played(MODEL, inference(), first, other)[0].y - y)) > 1e-4
-
-
-def test_what_the_encoder_wants_does_not_pull_at_the_embeddings_of_the_physics():
-    slopes = encoder_slopes(MODEL, windows()[0])
-    np.testing.assert_array_equal(slopes.species, 0)
-    np.testing.assert_array_equal(slopes.materials, 0)
-    assert np.any(slopes.encoder.mixture.weight != 0)
-
-
-def test_a_model_of_one_set_of_sensors_reads_another_after_a_change_of_tables():
-    rng, width = np.random.default_rng(1), MODEL.species.shape[1]
-    tables = jnp.asarray(rng.normal(size=(6, width))), jnp.asarray(rng.normal(size=(M + 1, width)))
-    moved = eqx.tree_at(lambda m: (m.species, m.materials), MODEL, tables)
-    assert read(moved, jnp.asarray(rng.normal(size=(T, M + 1)))).a.shape == (5,)
 
 
 def test_without_a_trace_nothing_is_known():

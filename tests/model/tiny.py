@@ -1,5 +1,6 @@
 """A small UnMixNet with random numbers everywhere, and windows for it; shared by the tests of model and training."""
 
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -17,7 +18,7 @@ from unmixnet.model.settings import Settings, shape_of
 from unmixnet.model.unmixnet import UnMixNet
 
 R = TypeVar("R")
-QUICK: dict[str, Any] = {"xla_backend_optimization_level": 0}
+QUICK: dict[str, Any] = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}
 T, M, K = 12, 2, 3
 SETTINGS = Settings(rate_Hz=2.0, step_s=1.0, patch_s=2.0)
 CHAMBER = portable_enose(sensors=("rising", "falling"))
@@ -36,16 +37,19 @@ def shapes(settings: Settings, chamber: Chamber = CHAMBER, K: int = K) -> UnMixN
 
 
 def filled(shape, seed: int = 0, size: float = 1.0):
-    """Random numbers for shapes, by NumPy: in JAX each shape is a program. Layers that start at zero get some too."""
-    rng = np.random.default_rng(seed)
+    """Random numbers for shapes, by NumPy: in JAX each shape is a program. Layers that start at zero get some too.
 
-    def fill(leaf):
+    Every tensor draws by its own name, so that one more layer somewhere changes no other number.
+    """
+
+    def fill(path, leaf):
         if not isinstance(leaf, jax.ShapeDtypeStruct):
             return leaf
+        rng = np.random.default_rng([seed, zlib.crc32(jax.tree_util.keystr(path).encode())])
         spread = 0.7 * leaf.shape[-1] ** -0.5 if len(leaf.shape) > 1 else 0.3
         return jnp.asarray(size * rng.normal(0, spread, leaf.shape))
 
-    return jax.tree.map(fill, shape)
+    return jax.tree_util.tree_map_with_path(fill, shape)
 
 
 def model(seed: int = 0, size: float = 1.0, **settings) -> UnMixNet:

@@ -1,0 +1,114 @@
+"""A training file is understood completely or refused with its line and a remedy."""
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+import unmixnet
+from unmixnet.errors import ConfigError
+from unmixnet.model.settings import Settings
+from unmixnet.objective.weights import Weights
+from unmixnet.training.config import load_training, parse_training
+from unmixnet.training.epoch import Plan
+
+ROOT = Path(__file__).parents[2]
+TEXT = """
+[data]
+protocol = "smellnet-mixture:clean:seen"
+window_s = 20.0
+
+[model]
+size = "small"
+step_s = 1.0
+
+[training]
+epochs = 3
+rate = 2e-3
+"""
+
+
+def test_what_is_not_said_is_the_default():
+    config = parse_training('[data]\nprotocol = "folder:all"\n')
+    assert config.settings == Settings()
+    assert config.plan == Plan()
+    assert config.recipe.mixing == "none"
+    assert {field.name for field in fields(Weights)} - {"class_"} == set(type(config.objective).model_fields)
+
+
+def test_what_is_said_reaches_settings_plan_and_recipe():
+    config = parse_training(TEXT + 'virtual = 0.5\nteacher = 1.0\nmixing = "linear"\n[objective]\nrec = 0.7\n')
+    assert (config.plan.epochs, config.plan.rate) == (3, 2e-3)
+    assert config.window == 40
+    assert config.stride == 20
+    assert (config.recipe.virtual, config.recipe.teacher, config.recipe.mixing) == (0.5, 1.0, "linear")
+    assert config.recipe.weights.rec == 0.7
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("rate = 2e-3", "rte = 2e-3", "Did you mean 'rate'"),
+        ("window_s = 20.0", "windows_s = 20.0", "Did you mean 'window_s'"),
+        ("[model]", "[modle]", "Did you mean 'model'"),
+        ('size = "small"', 'size = "huge"', "found 'huge'"),
+        ("epochs = 3", "epochs = 0", "greater than 0"),
+        ("epochs = 3", 'epochs = "many"', "found 'many'"),
+        ("rate = 2e-3", "rate = nan", "finite number"),
+    ],
+)
+def test_a_mistake_is_answered_with_its_line_and_a_remedy(old, new, says):
+    text = TEXT.replace(old, new)
+    line = next(i for i, row in enumerate(text.splitlines(), 1) if new in row)
+    with pytest.raises(ConfigError) as refused:
+        parse_training(text, name="my.toml")
+    assert f"my.toml:{line}:" in str(refused.value)
+    assert says in str(refused.value)
+
+
+def test_a_key_that_resembles_nothing_is_answered_with_all_that_there_are():
+    with pytest.raises(ConfigError, match="Use one of seed, epochs, patience"):
+        parse_training(TEXT + "zzz = 1\n")
+
+
+def test_a_file_without_its_protocol_is_refused():
+    with pytest.raises(ConfigError, match=r"data\.protocol: this key is missing"):
+        parse_training("[data]\nfold = 1\n")
+
+
+def test_a_window_without_two_steps_is_refused():
+    with pytest.raises(ConfigError, match="no two steps"):
+        parse_training(TEXT.replace("window_s = 20.0", "window_s = 1.5"))
+
+
+def test_any_change_changes_the_tag_and_a_comment_does_not():
+    tag = parse_training(TEXT).tag
+    assert parse_training("# said differently\n" + TEXT).tag == tag
+    for new in ("epochs = 4", "epochs = 3\nseed = 1", "epochs = 3\n[objective]\nfreq = 0.2"):
+        assert parse_training(TEXT.replace("epochs = 3\nrate = 2e-3\n", new + "\n")).tag != tag
+
+
+def test_a_folder_is_found_beside_the_file_that_names_it(tmp_path):
+    path = tmp_path / "run.toml"
+    path.write_text('[data]\nprotocol = "folder:all"\nfolder = "mine"\n', encoding="utf-8")
+    assert load_training(path).data.folder == str((tmp_path / "mine").resolve())
+
+
+def documented() -> list[tuple[str, str]]:
+    """Training files that the documentation shows or the package brings."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    blocks = [
+        (page.name, block)
+        for page in pages
+        for block in re.findall(r"```toml\n(.*?)```", page.read_text("utf-8"), re.S)
+    ]
+    files = [(path.name, path.read_text("utf-8")) for path in sorted(Path(unmixnet.__file__).parent.rglob("*.toml"))]
+    return [(name, text) for name, text in blocks + files if re.search(r"^\s*protocol\s*=", text, re.M)]
+
+
+def test_training_files_of_the_documentation_are_understood():
+    found = documented()
+    assert found
+    for name, text in found:
+        parse_training(text, name=name)

@@ -1,0 +1,219 @@
+"""An epoch is a function of state, recordings and seed: to the bit, resumed or not, until the first NaN."""
+
+from contextlib import contextmanager
+from functools import cache
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from cases import float32
+from model.tiny import QUICK, finite
+from model.tiny import model as tiny_model
+from unmixnet.objective.weights import Weights
+from unmixnet.training.checkpoint import load_checkpoint
+from unmixnet.training.epoch import _pace, _windows, make_epoch, names_at, restored, start_state, steps_per_epoch
+from unmixnet.training.loss import Recipe
+from unmixnet.training.trainer import TrainingError, fit
+
+from .runs import PLAN, T, arrays, fingerprint, lines, mlp
+
+pytestmark = pytest.mark.xdist_group("epoch")
+ARRAYS = arrays()
+RECIPE = Recipe(weights=Weights(ident=0.0))
+
+
+@contextmanager
+def as_in_a_run(double: bool = False):
+    """Everything in single precision; the generator is one that compiles in a fraction of the time."""
+    with jax.enable_x64(double), jax.default_prng_impl("unsafe_rbg"):
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _single():
+    with as_in_a_run():
+        yield
+
+
+@cache
+def unmixnet():
+    return float32(tiny_model())
+
+
+@cache
+def compiled():
+    """The epoch of the tiny UnMixNet, compiled once for all tests."""
+    with as_in_a_run():
+        epoch = make_epoch(unmixnet(), PLAN, RECIPE, T)
+        state = start_state(unmixnet(), PLAN, len(ARRAYS.traces))
+        return epoch.lower(state, ARRAYS, jnp.asarray(0, jnp.int32)).compile(compiler_options=QUICK)
+
+
+def train(seed: int = 0, data=ARRAYS, folder=None, **options):
+    options = {"tag": "t", "every": 2, **options}
+    return fit(unmixnet(), data, PLAN, RECIPE, window=T, seed=seed, folder=folder, epoch_of=compiled(), **options)
+
+
+@cache
+def uninterrupted() -> str:
+    return fingerprint(train().model)
+
+
+def spoilt():
+    """The recordings with one reading that is not a number."""
+    return eqx.tree_at(lambda a: a.traces, ARRAYS, ARRAYS.traces.at[1].set(jnp.nan))
+
+
+def first_epoch(data=ARRAYS):
+    state = start_state(unmixnet(), PLAN, len(ARRAYS.traces))
+    return state, *compiled()(state, data, jnp.asarray(0, jnp.int32))
+
+
+# ---------------------------------------------------------------- the same seed, the same bits
+
+
+def test_a_real_epoch_moves_encoder_and_physics_and_stays_finite_in_single_precision():
+    before, after, report = first_epoch()
+    assert after.params.dtype == jnp.float32
+    assert finite((after, report))
+    assert int(report.bad_step) == -1
+    old, new = restored(unmixnet(), before.params), restored(unmixnet(), after.params)
+    for part in ("encoder", "species", "materials", "diffusivity", "kinetics", "transduction", "flow"):
+        assert fingerprint(getattr(old, part)) != fingerprint(getattr(new, part)), part
+
+
+def test_the_same_seed_gives_the_same_bits_and_another_one_others():
+    assert fingerprint(train().model) == uninterrupted()
+    assert fingerprint(train(seed=1).model) != uninterrupted()
+
+
+def test_a_resumed_run_is_the_run_that_was_never_stopped(tmp_path):
+    def crash(entry):
+        if entry["epoch"] == 3:
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError):
+        train(folder=tmp_path, watch=crash)
+    assert fingerprint(train(folder=tmp_path, resume=True).model) == uninterrupted()
+    assert len(lines(tmp_path)) == PLAN.epochs
+
+
+def test_twin_a_run_that_forgets_its_epoch_is_another_run(tmp_path):
+    def stop(entry):
+        if entry["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    train(folder=tmp_path, watch=stop)
+    like = start_state(unmixnet(), PLAN, len(ARRAYS.traces))
+    kept, _ = load_checkpoint(tmp_path / "checkpoint", like=like, tag="t")
+    assert int(kept.epoch) == 2
+    seed = jnp.asarray(0, jnp.int32)
+    right, _ = compiled()(kept, ARRAYS, seed)
+    wrong, _ = compiled()(eqx.tree_at(lambda s: s.epoch, kept, jnp.asarray(1, jnp.int32)), ARRAYS, seed)
+    assert fingerprint(right.params) != fingerprint(wrong.params)
+
+
+# ---------------------------------------------------------------- a number that is not one
+
+
+def test_a_nan_stops_at_once_names_tensors_and_leaves_the_checkpoint(tmp_path):
+    def stop(entry):
+        if entry["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    train(folder=tmp_path, watch=stop)
+    like = start_state(unmixnet(), PLAN, len(ARRAYS.traces))
+    before, _ = load_checkpoint(tmp_path / "checkpoint", like=like, tag="t")
+    with pytest.raises(
+        TrainingError, match=r"gradient of .*encoder\..* is not finite at step \d of epoch 3"
+    ) as refused:
+        train(folder=tmp_path, data=spoilt(), resume=True)
+    assert "checkpoint is kept" in str(refused.value)
+    after, history = load_checkpoint(tmp_path / "checkpoint", like=like, tag="t")
+    assert fingerprint(after) == fingerprint(before)
+    assert len(history) == len(lines(tmp_path)) == 2
+    assert fingerprint(train(folder=tmp_path, resume=True).model) == uninterrupted()
+
+
+def test_nothing_is_changed_from_the_first_bad_step_on():
+    before, after, report = first_epoch(spoilt())
+    assert int(report.bad_step) >= 0
+    assert finite((after.params, after.opt, after.ema, after.best))
+    assert np.isinf(after.best_score)
+    if int(report.bad_step) == 0:
+        assert fingerprint(after.params) == fingerprint(before.params)
+    names = names_at(unmixnet(), np.asarray(report.bad))
+    assert "encoder.views.W_LP" in names
+    assert "kinetics.pairs.B" in names
+
+
+def test_names_of_tensors_are_found_by_their_place_in_the_row():
+    model = unmixnet()
+    marked = jax.tree.map(lambda leaf: jnp.zeros_like(leaf), eqx.filter(model, eqx.is_inexact_array))
+    marked = eqx.tree_at(lambda m: m.transduction.log_tau, marked, jnp.asarray([0.0, 1.0], jnp.float32))
+    row = start_state(marked, PLAN, 4).params
+    assert names_at(model, np.asarray(row) > 0) == ["transduction.log_tau"]
+
+
+# ---------------------------------------------------------------- what an epoch is made of
+
+
+def test_a_row_gives_its_model_back():
+    state = start_state(unmixnet(), PLAN, 4)
+    assert fingerprint(restored(unmixnet(), state.params)) == fingerprint(unmixnet())
+
+
+def test_physical_coefficients_take_longer_steps_than_the_encoder():
+    params = eqx.filter(unmixnet(), eqx.is_inexact_array)
+    pace = restored(unmixnet(), jnp.asarray(_pace(params, 3.0)))
+    assert {float(np.unique(leaf).item()) for leaf in jax.tree.leaves(eqx.filter(pace.encoder, eqx.is_array))} == {1.0}
+    assert float(pace.species[0, 0]) == float(pace.kinetics.pairs.B[0, 0, 0]) == 3.0
+
+
+@pytest.mark.parametrize(("n", "batch", "steps"), [(1, 4, 1), (8, 4, 2), (9, 4, 3)])
+def test_every_recording_is_seen_in_an_epoch(n, batch, steps):
+    assert steps_per_epoch(n, batch) == steps
+
+
+def test_windows_lie_within_their_recordings():
+    short = eqx.tree_at(lambda a: a.lengths, ARRAYS, jnp.asarray([T, 13, 20, 20], jnp.int32))
+    ramp = jnp.broadcast_to(jnp.arange(20.0)[None, :, None], ARRAYS.traces.shape)
+    short = eqx.tree_at(lambda a: a.traces, short, ramp)
+    rows = jnp.asarray([0] * 50 + [1] * 50 + [2] * 50)
+    cut = np.asarray(jax.jit(_windows, static_argnums=2)(short, rows, T, jax.random.key(0)))[..., 0]
+    np.testing.assert_array_equal(np.diff(cut, axis=1), 1)
+    starts = cut[:, 0].reshape(3, 50)
+    assert [sorted(set(row)) for row in starts[:2].tolist()] == [[0], [0, 1]]
+    assert set(starts[2].tolist()) == set(range(9))
+
+
+def baseline_epoch(data):
+    """A compiled epoch of the small baseline."""
+    epoch, state = make_epoch(mlp(), PLAN, RECIPE, T), start_state(mlp(), PLAN, len(data.traces))
+    return epoch.lower(state, data, jnp.asarray(0, jnp.int32)).compile(compiler_options=QUICK)
+
+
+def test_a_baseline_trains_and_resumes_in_double_precision_with_the_mixture_loss_alone(tmp_path):
+    def stop(entry):
+        if entry["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    with as_in_a_run(double=True):
+        data = arrays(dtype=np.float64)
+        options = {"window": T, "epoch_of": baseline_epoch(data)}
+        whole = fit(mlp(), data, PLAN, RECIPE, **options)
+        fit(mlp(), data, PLAN, RECIPE, folder=tmp_path, watch=stop, **options)
+        resumed = fit(mlp(), data, PLAN, RECIPE, folder=tmp_path, resume=True, **options)
+    assert fingerprint(resumed.model) == fingerprint(whole.model)
+    assert set(whole.history[0]) == {"epoch", "loss", "L_mix", "validation", "best", "seconds"}
+
+
+def test_without_validation_the_last_epoch_is_the_best():
+    nothing = eqx.tree_at(
+        lambda a: (a.windows, a.owner, a.truth), ARRAYS, (ARRAYS.windows[:0], ARRAYS.owner[:0], ARRAYS.truth[:0])
+    )
+    done = fit(mlp(), nothing, PLAN, RECIPE, window=T, epoch_of=baseline_epoch(nothing))
+    assert done.best_epoch == PLAN.epochs
