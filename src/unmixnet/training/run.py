@@ -49,7 +49,8 @@ class Prepared:
         """On the device."""
         window, M = self.config.window, len(self.ready.channels)
         if self.validation is None:
-            cut, owner, truth = np.zeros((0, window, M), np.float32), np.zeros(0, int), np.zeros((0, 1), np.float32)
+            cut, owner = np.zeros((0, window, M), np.float32), np.zeros(0, int)
+            truth = np.zeros((0, len(self.components)), np.float32)
         else:
             cut, owner = windows_of(self.validation, window, self.config.stride)
             truth = self.validation.targets
