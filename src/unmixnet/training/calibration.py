@@ -2,10 +2,12 @@ r"""Calibration of the physics before the encoder learns: what the labels say ab
 
     min  Σ_n mean (Y_n − [b + g_n (Ŷ(a_n, s_n) − b) + o_n])² + σ² (priors of s, g, o)
 
-over the global coefficients and, for every recording n, its strength s, gains g and offsets o, which are nuisances with
-Gaussian priors. The ratios a are the true ones. An encoder that has to guess strength and gain while the physics is
-still wrong hands its own noise to the coefficients; explicit nuisances do not. What is left over, Y − Ŷ, is what this
-physics cannot say; virtual recordings carry it, so that the encoder trusts the solver no more than it deserves.
+over the global coefficients, the strength s of every recording, and the gains g and offsets o of every session, which
+are nuisances with Gaussian priors. The ratios a are the true ones. Gains belong to sessions: were they free in every
+recording, a substance that is only recorded alone could not tell its sensitivities from them. An encoder that has to
+guess strength and gain while the physics is still wrong hands its own noise to the coefficients; explicit nuisances do
+not. What is left over, Y − Ŷ, is what this physics cannot say; virtual recordings carry it, so that the encoder trusts
+the solver no more than it deserves.
 """
 
 from collections.abc import Callable
@@ -31,11 +33,15 @@ _BLOCK = 25
 
 
 class Nuisances(eqx.Module):
-    """Strength, gains and offsets of every recording."""
+    """Strengths of recordings, gains and offsets of sessions."""
 
-    log_strength: Float[Array, " n"]
-    log_gain: Float[Array, "n M"]
-    offset: Float[Array, "n M"]
+    log_strength: Float[Array, "*n"]
+    log_gain: Float[Array, "*s M"]
+    offset: Float[Array, "*s M"]
+
+    def of(self, row: Int[Array, ""], session: Int[Array, ""]) -> "Nuisances":
+        """Those of one recording."""
+        return Nuisances(self.log_strength[row], self.log_gain[session], self.offset[session])
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +76,8 @@ def calibrate_physics(
 ) -> Calibrated:
     """Fit the global coefficients to the first window of every training recording."""
     n, M = arrays.traces.shape[0], arrays.traces.shape[2]
-    nothing = Nuisances(jnp.zeros(n), jnp.zeros((n, M)), jnp.zeros((n, M)))
+    sessions = int(np.max(np.asarray(arrays.session))) + 1
+    nothing = Nuisances(jnp.zeros(n), jnp.zeros((sessions, M)), jnp.zeros((sessions, M)))
     encoder, physics = model.encoder, eqx.tree_at(lambda m: m.encoder, model, None)
     params, static = eqx.partition(physics, eqx.is_inexact_array)
     chain = optax.adam(optax.warmup_cosine_decay_schedule(0, rate, max(1, steps // 20), steps, rate / 100))
@@ -79,10 +86,10 @@ def calibrate_physics(
 
     def loss(found: tuple[Any, Nuisances], rows: Int[Array, " B"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
         model = eqx.combine(found[0], static)
-        mine = jax.tree.map(lambda leaf: leaf[rows], found[1])
+        mine = jax.vmap(found[1].of)(rows, arrays.session[rows])
         left = jax.vmap(partial(_residual, model))(Y[rows], a[rows], mine)
         misfit = jnp.mean(left**2)
-        return misfit + nuisance.noise**2 * _prior(mine, nuisance) / left[0].size, misfit
+        return misfit + nuisance.noise**2 * _prior(found[1], nuisance) / (n * left[0].size), misfit
 
     @jax.jit
     def block(found, opt, start):
@@ -105,7 +112,8 @@ def calibrate_physics(
         watch({"calibration": start + _BLOCK, "of": steps, "rms": float(jnp.sqrt(misfit))})
     fitted = eqx.combine(found[0], static)
     every = jax.jit(lambda Y, a, mine: jax.lax.map(lambda one: _residual(fitted, *one), (Y, a, mine), batch_size=batch))
-    residuals = np.asarray(every(Y, a, found[1]))
+    mine = jax.vmap(found[1].of)(jnp.arange(n), arrays.session)
+    residuals = np.asarray(every(Y, a, mine))
     return Calibrated(
         eqx.tree_at(lambda m: m.encoder, fitted, encoder, is_leaf=lambda leaf: leaf is None),
         residuals,
@@ -125,14 +133,14 @@ def _residual(
     return model.observed(Y) - (air + mine.offset + jnp.exp(mine.log_gain) * (y - air))
 
 
-def _prior(mine: Nuisances, nuisance: Nuisance) -> Float[Array, ""]:
-    """−2 ln of the Gaussian priors, mean over recordings; what has no spread is held by a narrow one."""
+def _prior(found: Nuisances, nuisance: Nuisance) -> Float[Array, ""]:
+    """−2 ln of the Gaussian priors; what has no spread is held by a narrow one."""
 
-    def term(value: Float[Array, "B *rest"], sd: float) -> Float[Array, ""]:
-        return jnp.sum((value / max(sd, 1e-3)) ** 2) / value.shape[0]
+    def term(value: Float[Array, "*any"], sd: float) -> Float[Array, ""]:
+        return jnp.sum((value / max(sd, 1e-3)) ** 2)
 
     return (
-        term(mine.log_strength, nuisance.strength)
-        + term(mine.log_gain, nuisance.gain)
-        + term(mine.offset, nuisance.offset)
+        term(found.log_strength, nuisance.strength)
+        + term(found.log_gain, nuisance.gain)
+        + term(found.offset, nuisance.offset)
     )

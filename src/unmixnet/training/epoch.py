@@ -74,6 +74,8 @@ class Arrays(eqx.Module):
     air: Float[Array, " M"]
     sd: Float[Array, " M"]
     sign: Float[Array, " M"]
+    session: Int[Array, " n"]
+    """Number of the session of each training recording."""
     residuals: Float[Array, "r steps M"]
     """What calibration left over; none without it."""
 

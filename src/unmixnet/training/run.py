@@ -35,6 +35,7 @@ class Prepared:
         train, validation: examples; validation may be None.
         ready: fitted preprocessing.
         air, sign: clean-air signal of each sensor, and −1 for one whose signal falls.
+        sessions: of the training recordings; where they are not known, all count as one.
     """
 
     config: TrainConfig
@@ -44,6 +45,7 @@ class Prepared:
     validation: Examples | None
     air: tuple[float, ...]
     sign: tuple[float, ...]
+    sessions: tuple[str | None, ...] = ()
 
     def arrays(self) -> Arrays:
         """On the device."""
@@ -64,6 +66,7 @@ class Prepared:
             jnp.asarray(self.air, jnp.float32),
             jnp.asarray(self.ready.sd, jnp.float32),
             jnp.asarray(self.sign, jnp.float32),
+            jnp.asarray(_numbers(self.sessions, len(self.train)), jnp.int32),
             jnp.zeros((0, 1, M), jnp.float32),
         )
 
@@ -73,6 +76,7 @@ def prepare(
     train: Sequence[Recording],
     validation: Sequence[Recording],
     components: Sequence[str],
+    sessions: Sequence[str | None] = (),
 ) -> Prepared:
     """Fit the preprocessing on the training recordings (never on the others) and gather everything."""
     channels = tuple(config.data.channels) or _shared(train)
@@ -81,7 +85,7 @@ def prepare(
     examples = gather_examples(train, ready, components, rate, window)
     held = gather_examples(validation, ready, components, rate, window) if validation else None
     air, sign = clean_air(ready, examples)
-    return Prepared(config, tuple(components), ready, examples, held, air, sign)
+    return Prepared(config, tuple(components), ready, examples, held, air, sign, tuple(sessions))
 
 
 def build_model(
@@ -149,6 +153,14 @@ def _calibrated(
         seed=seed,
         watch=watch,
     )
+
+
+def _numbers(sessions: Sequence[str | None], n: int) -> np.ndarray:
+    """Sessions counted from zero; recordings of unknown session share one."""
+    names = [session or "" for session in sessions] or [""] * n
+    if len(names) != n:
+        raise ConfigError(f"{len(names)} sessions for {n} recordings", remedy="Name one for each, or none")
+    return np.unique(names, return_inverse=True)[1]
 
 
 def _shared(recordings: Sequence[Recording]) -> tuple[str, ...]:
