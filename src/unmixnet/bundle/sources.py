@@ -18,11 +18,12 @@ ALL = "folder:all"
 
 @dataclass(frozen=True, eq=False)
 class Sources:
-    """Recordings to train on and to choose on, and the substances that their labels are made of."""
+    """Recordings to train on and to choose on, the substances of their labels, and the sessions of the training."""
 
     train: tuple[Recording, ...]
     validation: tuple[Recording, ...]
     components: tuple[str, ...]
+    sessions: tuple[str | None, ...]
 
 
 def sources_of(
@@ -41,7 +42,7 @@ def sources_of(
     fold = hold_out(pieces, share=config.data.validation)
     tick = progress("Reading recordings", len(pieces))
     train, held = (read_pieces(data, side, tick) for side in (fold.train, fold.test))
-    return Sources(train, held, data.components)
+    return Sources(train, held, data.components, tuple(piece.session for piece in fold.train))
 
 
 def read_pieces(

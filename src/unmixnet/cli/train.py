@@ -91,7 +91,7 @@ def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path |
 
     with stages() as progress:
         sources = sources_of(config, data, progress=progress)
-    prepared = prepare(config, sources.train, sources.validation, sources.components)
+    prepared = prepare(config, sources.train, sources.validation, sources.components, sources.sessions)
     with _epochs(config.training.epochs) as watch:
         fit = train(prepared, folder=run, resume=resume, watch=watch)
     result: dict[str, Any] = {

@@ -49,7 +49,9 @@ class NetworkBench:
     def __init__(self, config: TrainConfig, turn: Turn, recall: Recall) -> None:
         self.config, self.turn, self.recall = config, turn, recall
         inner = hold_out(turn.train, share=config.data.validation)
-        self.prepared: Prepared = prepare(config, self._read(inner.train), self._read(inner.test), turn.data.components)
+        sessions = [piece.session for piece in inner.train]
+        train, held = self._read(inner.train), self._read(inner.test)
+        self.prepared: Prepared = prepare(config, train, held, turn.data.components, sessions)
         self._epoch: Callable[..., Any] | None = None
 
     def model(self, seed: int) -> PyTree:

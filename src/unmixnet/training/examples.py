@@ -42,6 +42,12 @@ def gather_examples(
     for recording in recordings:
         if recording.label is None:
             raise ConfigError("a recording without a label cannot train", where=recording.path, remedy="Leave it out")
+        if recording.sample_rate_Hz < 0.98 * rate_Hz:
+            raise ConfigError(
+                f"the recording has {recording.sample_rate_Hz:g} samples per second, the model takes {rate_Hz:g}",
+                where=recording.path,
+                remedy=f"Set model.rate_Hz to {recording.sample_rate_Hz:g} or less",
+            )
         trace = resampled(ready.signal(recording), recording.sample_rate_Hz, rate_Hz)
         if len(trace) < window:
             raise ConfigError(

@@ -78,25 +78,24 @@ def fit(
     # a run that had stopped by itself before it was resumed stays stopped
     stop = _stalled(state, plan)
     log = _Log(folder, history)
-    while int(state.epoch) < plan.epochs and not stop:
-        try:
+    try:
+        while int(state.epoch) < plan.epochs and not stop:
             began = time.monotonic()
             state_after, report = jax.block_until_ready(epoch(state, arrays, jnp.asarray(seed, jnp.int32)))
             if int(report.bad_step) >= 0:
                 _refuse(report, model, int(state.epoch) + 1, folder)
-            state = state_after
-            entry = _entry(state, report, time.monotonic() - began)
-            history.append(entry)
+            entry = _entry(state_after, report, time.monotonic() - began)
+            state, history = state_after, [*history, entry]
             log.add(entry)
             watch(entry)
             stop = _stalled(state, plan)
             last = stop or int(state.epoch) == plan.epochs
             if folder is not None and (last or int(state.epoch) % every == 0):
                 save_checkpoint(folder / "checkpoint", state, history, tag=tag)
-        except KeyboardInterrupt:
-            if folder is not None:
-                save_checkpoint(folder / "checkpoint", state, history, tag=tag)
-            return _fit(state, model, history, interrupted=True)
+    except KeyboardInterrupt:
+        if folder is not None:
+            save_checkpoint(folder / "checkpoint", state, history, tag=tag)
+        return _fit(state, model, history, interrupted=True)
     return _fit(state, model, history)
 
 
