@@ -3,6 +3,7 @@
 import dataclasses
 
 import jax
+import jax.numpy as jnp
 import pytest
 from pydantic import ValidationError
 
@@ -16,6 +17,7 @@ from unmixnet.reproduce.run import Options, config_of, task_of
 from unmixnet.reproduce.studies import STUDIES, chosen
 from unmixnet.reproduce.turns import grouped, turns_of
 from unmixnet.reproduce.variants import ABLATIONS, BASELINES, UNMIXNET, Classical, Inverse, Network, changed
+from unmixnet.training.loss import predict_ratios
 from unmixnet.training.run import build_model
 
 ALL = [study for studies in STUDIES.values() for study in studies]
@@ -69,6 +71,19 @@ def test_a_size_reaches_the_model():
         config = config_of(STUDIES["simulated"][0], UNMIXNET, Options(size=size))
         width[size] = jax.eval_shape(lambda c=config: build_model(c, names, names, **AIR)).species.shape[1]
     assert width["paper"] > width["small"]
+
+
+@pytest.mark.parametrize("study", [STUDIES["simulated"][1], *STUDIES["smellnet"][::5]], ids=lambda study: study.name)
+@pytest.mark.parametrize("variant", [*BASELINES, UNMIXNET], ids=lambda variant: variant.name)
+def test_every_model_takes_the_windows_of_every_recipe(study, variant):
+    config = config_of(study, variant, Options())
+    channels, names = tuple(map(str, range(6))), tuple(map(str, range(50)))
+    about = {"air": (0.0,) * 6, "sign": (1.0,) * 6, "seed": 0}
+
+    def answer():
+        return predict_ratios(build_model(config, names, channels, **about), jnp.zeros((config.window, 6)))
+
+    assert jax.eval_shape(answer).shape == (50,)
 
 
 @pytest.mark.parametrize("changes", [{"model.diffusoin": "fick"}, {"model.diffusion": "guess"}])
