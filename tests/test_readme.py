@@ -8,8 +8,22 @@ import numpy as np
 README = Path(__file__).parents[1] / "README.md"
 
 
-def test_the_readme_example_runs_and_its_slopes_have_the_signs_of_the_sensors():
-    (code,) = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+def blocks() -> list[str]:
+    return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_ten_lines_that_train_and_predict_do_so():
+    code = blocks()[0]
+    assert "epochs=150" in code
+    names: dict = {}
+    exec(compile(code.replace("epochs=150", "epochs=1"), "README.md", "exec"), names)
+    shares = names["model"].predict(names["X_new"])
+    assert shares.shape == names["y_new"].shape
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)
+
+
+def test_the_simulation_runs_and_its_slopes_have_the_signs_of_the_sensors():
+    code = blocks()[1]
     names: dict = {}
     exec(compile(code, "README.md", "exec"), names)
     assert names["batch"].shape == (32, 240, 4)

@@ -62,12 +62,14 @@ class _TraceEstimator(BaseEstimator):
         self.random_state = random_state
 
     def _fit(self, X: np.ndarray, targets: np.ndarray, groups: Any, *, classes: bool) -> None:
+        from unmixnet.inference.precision import single_precision
         from unmixnet.training.run import train
 
         self.mean_, self.sd_ = self._statistics(X)
         traces = self._signal(X)
         prepared = self._prepared(traces, targets, groups, classes=classes)
-        found = train(prepared, seed=self.random_state or 0)
+        with single_precision():
+            found = train(prepared, seed=self.random_state or 0)
         self.model_, self.n_iter_, self.history_ = found.model, found.epochs, found.history
 
     def _traces(self, X: np.ndarray) -> np.ndarray:
@@ -145,18 +147,21 @@ class _TraceEstimator(BaseEstimator):
         air, sign = clean_air(ready, train)
         components = tuple(f"component {i + 1}" for i in range(targets.shape[1]))
         validation = examples(held) if held.any() else None
-        return Prepared(self._config(T, classes=classes), components, ready, train, validation, air, sign)
+        told = () if groups is None else tuple(str(name) for name in np.asarray(groups)[~held])
+        return Prepared(self._config(T, classes=classes), components, ready, train, validation, air, sign, told)
 
     def _ratios(self, X: Any) -> np.ndarray:
         import equinox as eqx
         import jax
 
+        from unmixnet.inference.precision import single_precision
         from unmixnet.training.loss import predict_ratios
 
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, allow_nd=True, dtype=np.float64)
         answer = eqx.filter_jit(lambda model, Y: jax.lax.map(lambda y: predict_ratios(model, y), Y, batch_size=64))
-        return np.asarray(answer(self.model_, self._signal(X)), np.float64)
+        with single_precision():
+            return np.asarray(answer(self.model_, self._signal(X)), np.float64)
 
 
 def _held_out(n: int, groups: Any, seed: int) -> np.ndarray:
