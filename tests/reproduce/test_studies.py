@@ -13,7 +13,7 @@ from unmixnet.data.protocols import Protocol
 from unmixnet.errors import ConfigError
 from unmixnet.peers.samples import Task
 from unmixnet.reproduce.recipes import recipe
-from unmixnet.reproduce.run import Options, config_of, task_of
+from unmixnet.reproduce.run import Options, config_of, idle, task_of, turn_jobs
 from unmixnet.reproduce.studies import STUDIES, chosen
 from unmixnet.reproduce.turns import grouped, turns_of
 from unmixnet.reproduce.variants import ABLATIONS, BASELINES, UNMIXNET, Classical, Inverse, Network, changed
@@ -41,8 +41,9 @@ def test_ablations_and_the_inverse_are_studied_where_the_truth_is_known():
 
 
 @pytest.mark.parametrize("variant", [*ABLATIONS, *BASELINES], ids=lambda v: v.name)
-def test_a_variant_differs_from_the_recipe_in_what_it_says_and_in_nothing_else(variant):
-    study = STUDIES["simulated"][0]
+@pytest.mark.parametrize("study", [STUDIES["simulated"][0], STUDIES["smellnet"][0]], ids=lambda study: study.name)
+def test_a_variant_differs_from_the_recipe_in_what_it_says_and_in_nothing_else(study, variant):
+    whole = dataclasses.replace(study, variants=(UNMIXNET, variant))
     plain = config_of(study, UNMIXNET, Options()).model_dump()
     other = config_of(study, variant, Options()).model_dump()
     different = {
@@ -51,7 +52,16 @@ def test_a_variant_differs_from_the_recipe_in_what_it_says_and_in_nothing_else(v
         for key, value in values.items()
         if value != plain[section][key]
     }
-    assert different and different <= set(variant.changes)
+    assert different <= set(variant.changes)
+    assert idle(whole, Options()) == ([] if different else [variant.name])
+
+
+def test_an_ablation_that_changes_nothing_is_not_run_and_said_to_be_idle():
+    study = STUDIES["simulated"][0]
+    twice = dataclasses.replace(study, variants=(UNMIXNET, Network("same", {"model.diffusion": "exact"})))
+    (turn,) = turns_of(study.protocols, None)
+    assert idle(twice, Options()) == ["same"]
+    assert [job.variant.name for job in turn_jobs(twice, turn, Options())] == ["unmixnet"]
 
 
 @pytest.mark.parametrize("variant", ABLATIONS, ids=lambda v: v.name)

@@ -9,8 +9,8 @@ import unmixnet
 
 __all__ = ["code_version", "stripped"]
 
-TRAINING = tuple(f"training/{name}.py" for name in ("epoch", "examples", "loss", "mixing", "run", "trainer", "virtual"))
-UNMIXNET = (*TRAINING, "model", "objective", "physics")
+TRAINING = tuple(f"training/{name}.py" for name in ("epoch", "examples", "loss", "mixing", "run", "trainer"))
+UNMIXNET = (*TRAINING, "training/calibration.py", "training/virtual.py", "model", "objective", "physics")
 BASELINE = (*TRAINING, "baselines")
 INVERSE = (*UNMIXNET, "baselines/direct_inverse.py")
 PEER = ("peers", "data/preprocess.py", "data/response.py", "data/temporal.py")

@@ -48,7 +48,11 @@ class Display(Watch):
         self._bars.reset(self._one, description=_title(job), total=epochs or None, more="")
 
     def epoch(self, entry: Mapping[str, Any]) -> None:
-        """An epoch of the job is over."""
+        """An epoch of the job is over, or a block of steps that calibrate its physics."""
+        if "calibration" in entry:
+            done = f"physics: step {entry['calibration']} of {entry['of']}, residual {entry['rms']:.4f}"
+            self._bars.update(self._one, more=done)
+            return
         score = f"loss {entry['loss']:.3f}, validation {entry['validation']:.4f} (best {entry['best']:.4f})"
         self._bars.update(self._one, advance=1, more=score)
 

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from unmixnet.errors import ConfigError
 from unmixnet.peers.models import PEERS
 from unmixnet.provenance import provenance
 from unmixnet.reproduce.predictions import Answers, read_predictions, recording_rows
 from unmixnet.reproduce.results import collect
-from unmixnet.reproduce.run import Options, Watch, jobs_of, run_jobs
+from unmixnet.reproduce.run import Options, Watch, idle, jobs_of, run_jobs
 from unmixnet.reproduce.simulated import simulated_extras
 from unmixnet.reproduce.studies import Study
 from unmixnet.reproduce.variants import Classical
@@ -38,6 +39,8 @@ def gather(
 ) -> Evidence:
     """Run what is missing of the studies and collect everything."""
     jobs = jobs_of(studies, root, options)
+    if not jobs:
+        raise ConfigError("the chosen models change nothing in this recipe", remedy="Run unmixnet itself")
     failures = run_jobs(jobs, work, root, options, watch)
     found = collect(jobs, work)
     extras = simulated_extras(jobs, work, options) if jobs[0].turn.data.name.startswith("simulated") else None
@@ -51,6 +54,7 @@ def gather(
         facts=[dataclasses.asdict(facts) for facts in found.facts],
         failures=[dataclasses.asdict(failure) for failure in failures],
         missing=found.missing,
+        idle={study.name: idle(study, options) for study in studies},
         **(extras.values if extras else {}),
         rows=rows,
     )

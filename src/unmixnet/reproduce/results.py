@@ -53,7 +53,8 @@ def collect(jobs: Sequence[Job], work: Work) -> Collected:
         everything.answers.extend(_truths(study, mine))
         for variant in study.variants:
             runs = {(job.turn.name, job.seed): (job, work.read(job)) for job in mine if job.variant is variant}
-            _add(everything, study, variant, runs)
+            if runs:
+                _add(everything, study, variant, runs)
     everything.rows[:0] = recording_rows(everything.answers)
     return everything
 

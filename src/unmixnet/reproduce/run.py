@@ -28,9 +28,10 @@ from unmixnet.training.checkpoint import to_tensors
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.trainer import TrainingError
 
-__all__ = ["Failure", "Options", "Watch", "config_of", "jobs_of", "run_jobs", "task_of", "turn_jobs"]
+__all__ = ["Failure", "Options", "Watch", "config_of", "idle", "jobs_of", "run_jobs", "task_of", "turn_jobs"]
 
 QUICK = {"training.epochs": 3, "training.patience": 3}
+QUICK_CALIBRATION = 50
 _QUICK_INVERSE = InverseSettings(pure_starts=1, most_steps=5)
 
 
@@ -89,8 +90,17 @@ def task_of(study: Study) -> Task:
 def config_of(study: Study, variant: Network, options: Options) -> TrainConfig:
     """The recipe of a network in a study."""
     changes: dict[str, Any] = {"data.protocol": study.protocols[0], "model.size": options.size, **variant.changes}
-    changes |= dict(options.changes) | (QUICK if options.quick else {})
-    return changed(recipe(study.recipe), changes)
+    base = recipe(study.recipe)
+    if options.quick:
+        changes |= QUICK | {"training.calibration": min(base.training.calibration, QUICK_CALIBRATION)}
+    return changed(base, changes | dict(options.changes))
+
+
+def idle(study: Study, options: Options) -> list[str]:
+    """Ablations that change nothing in the study's recipe: they would be UnMixNet itself, and are not run."""
+    plain = config_of(study, UNMIXNET, options)
+    others = [v for v in study.variants if isinstance(v, Network) and v.changes]
+    return [variant.name for variant in others if config_of(study, variant, options) == plain]
 
 
 def jobs_of(studies: Sequence[Study], root: str | Path | None, options: Options) -> list[Job]:
@@ -101,8 +111,9 @@ def jobs_of(studies: Sequence[Study], root: str | Path | None, options: Options)
 
 def turn_jobs(study: Study, turn: Turn, options: Options) -> list[Job]:
     """The jobs of one turn of a study."""
-    seeds = min(options.seeds, study.most_seeds)
-    wanted = [(variant, seed) for variant in study.variants for seed in range(seeds if variant.seeded else 1)]
+    seeds, same = min(options.seeds, study.most_seeds), idle(study, options)
+    variants = [variant for variant in study.variants if variant.name not in same]
+    wanted = [(variant, seed) for variant in variants for seed in range(seeds if variant.seeded else 1)]
     return [_job(study, turn, variant, seed, options) for variant, seed in wanted]
 
 

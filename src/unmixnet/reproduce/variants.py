@@ -70,11 +70,12 @@ ABLATIONS = (
     Network("unconstrained flux", {"model.diffusion": "unconstrained"}),
     Network("linear readout", {"model.transduction": "linear"}),
     Network("no fingerprint loss", {"objective.ident": 0.0}),
+    Network("with fingerprint loss", {"objective.ident": 0.01}),
     Network("no closure", {"model.closure": False}, "the encoder alone"),
     Network("no modulation", {"model.modulation": 0.0}),
     Network("paper-literal projection", {"model.diffusion": "regularised"}),
 )
-"""UnMixNet with one thing switched off or replaced."""
+"""UnMixNet with one thing switched off or replaced; one that changes nothing in a recipe is not run."""
 
 _SLOW = "at most 40 epochs, since an epoch takes many times longer than the others'"
 BASELINES = (
