@@ -86,7 +86,7 @@ def test_twin_another_seed_ends_elsewhere(whole, config, programs):
 
 def test_ctrl_c_saves_and_says_how_to_go_on(whole, config, programs):
     run, long = config.parent / "stopped", config.parent / "long.toml"
-    long.write_text(config.read_text().replace(f"epochs = {EPOCHS}", "epochs = 100000"))
+    long.write_text(config.read_text().replace(f"epochs = {EPOCHS}", "epochs = 100000\npatience = 100000"))
     code, err = interrupted(long, run, programs, signal.SIGINT, when=3)
     assert code == 130 and "--resume" in err and "Traceback" not in err
     assert (run / "checkpoint").exists() and not (run / "bundle").exists()

@@ -27,16 +27,17 @@ def arrays(n: int = 4, v: int = 2, dtype=np.float32, seed: int = 0) -> Arrays:
         return rng.dirichlet(np.ones(K), count).astype(dtype)
 
     return Arrays(
-        jnp.asarray(smooth(n, 20)),
-        jnp.asarray(np.full(n, 20, np.int32)),
-        jnp.asarray(simplex(n)),
-        jnp.asarray(smooth(2 * v, T)),
-        jnp.asarray(np.repeat(np.arange(v), 2).astype(np.int32)),
-        jnp.asarray(simplex(v)),
-        jnp.asarray(np.full(M, -2, dtype)),
-        jnp.asarray(np.ones(M, dtype)),
-        jnp.asarray(np.array([1, -1], dtype)),
-        jnp.zeros((0, 1, M), dtype),
+        traces=jnp.asarray(smooth(n, 20)),
+        lengths=jnp.asarray(np.full(n, 20, np.int32)),
+        targets=jnp.asarray(simplex(n)),
+        windows=jnp.asarray(smooth(2 * v, T)),
+        owner=jnp.asarray(np.repeat(np.arange(v), 2).astype(np.int32)),
+        truth=jnp.asarray(simplex(v)),
+        air=jnp.asarray(np.full(M, -2, dtype)),
+        sd=jnp.asarray(np.ones(M, dtype)),
+        sign=jnp.asarray(np.array([1, -1], dtype)),
+        session=jnp.asarray(np.zeros(n, np.int32)),
+        residuals=jnp.zeros((0, 1, M), dtype),
     )
 
 

@@ -73,6 +73,13 @@ def test_a_recording_shorter_than_the_window_is_refused_with_its_path():
         gathered([recording(40), recording(15, seed=7)])
 
 
+def test_a_recording_slower_than_the_model_is_refused_with_a_rate_that_fits():
+    with pytest.raises(
+        ConfigError, match=r"1 samples per second, the model takes 2\..*Set model\.rate_Hz to 1 or less"
+    ):
+        gathered([recording(rate_Hz=1.0)])
+
+
 def test_a_recording_without_a_label_is_refused():
     with pytest.raises(ConfigError, match="without a label"):
         gathered([recording(label=False)])

@@ -54,6 +54,15 @@ def test_without_validation_there_are_no_windows():
     assert arrays.truth.shape == (0, 3)
 
 
+def test_sessions_are_numbered_and_unknown_ones_count_as_one():
+    named = prepare(CONFIG, recordings(4), (), COMPONENTS, sessions=("monday", "friday", "monday", None)).arrays()
+    assert len(set(np.asarray(named.session).tolist())) == 3
+    assert named.session[0] == named.session[2]
+    np.testing.assert_array_equal(ready_for(recordings(4)).arrays().session, 0)
+    with pytest.raises(ConfigError, match="1 sessions for 4 recordings"):
+        prepare(CONFIG, recordings(4), (), COMPONENTS, sessions=("monday",)).arrays()
+
+
 def test_channels_that_not_every_recording_has_are_left_out():
     prepared = ready_for([recording(), recording(seed=1, channels=("s1",))])
     assert prepared.ready.channels == ("s1",)

@@ -94,6 +94,5 @@ def test_no_gradient_reaches_the_physics_and_all_of_the_encoder_gets_one():
         assert largest(getattr(slopes.encoder, part)) > 0, part
 
 
-@pytest.mark.xfail(strict=True, reason="residuals are handed to virtual_batch and not used there")
 def test_a_recording_carries_what_the_physics_could_not_say():
     np.testing.assert_allclose((drawn(residual=0.5)[0] - drawn()[0])[:, 2:], 0.5, atol=1e-9)

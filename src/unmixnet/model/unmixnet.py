@@ -19,7 +19,7 @@ from unmixnet.model.features import N_CELL, cell_features, edge_features
 from unmixnet.model.flow import Flow
 from unmixnet.model.kinetics import Kinetics
 from unmixnet.model.lifting import lift
-from unmixnet.model.release import CONCENTRATION, Release
+from unmixnet.model.release import Release
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.model.transduction import Transduction
 from unmixnet.physics.conditions import Conditions
@@ -184,14 +184,17 @@ class UnMixNet(eqx.Module):
         process = self.process(inference, shares, e, duration_s=steps * settings.step_s)
         geometry = self.chamber.geometry()
         exposure = {"clean air": None, "exposed": 1.0, "inferred": inference.exposure}[settings.start]
-        c = None
-        if exposure is not None:
-            strength = jnp.exp(inference.log_strength + self.release.log_alpha(self.species[1:]))
-            c = exposure * CONCENTRATION * shares * strength
+        c = None if exposure is None else exposure * self._steady_concentration(process, steps * settings.step_s)
         start = lift(process, geometry, first, c)
         dt = jnp.asarray(settings.step_s, shares.dtype)
         run = rollout(process, geometry, start, dt, steps, save=save, policy=self.policy())
         return Solved(run, process, start)
+
+    def _steady_concentration(self, process: Process, duration_s: float) -> Float[Array, " K"]:
+        """q_i / Q [mol/m³]: release rate over the draught, as it was learned."""
+        rate = process.source.amount / (1 if self.settings.release == "constant" else duration_s)
+        flow = jnp.sum(process.flow.inlet_flow)
+        return rate / jnp.where(flow > 0, flow, draught(self.chamber))
 
     def observed(self, Y: Float[Array, "T M"]) -> Float[Array, "n M"]:
         """The samples at the ends of the solver's steps, which a reconstruction is compared with."""

@@ -82,7 +82,10 @@ def _one(
     typical = eqx.tree_at(lambda i: (i.log_strength, i.exposure), model.uninformed(), (log_strength, exposure))
     air, stride = model.transduction.baseline, model.settings.stride
     solved = model.reconstruct(typical, None, T, shares=a)
-    y = jnp.concatenate([solved.start.y[None], solved.y])
+    made = solved.y
+    if residuals is not None and residuals.shape[0]:
+        made = made + residuals[jax.random.randint(keys[6], (), 0, residuals.shape[0])]
+    y = jnp.concatenate([solved.start.y[None], made])
     times = jnp.arange(T) / stride
     y = jax.vmap(lambda column: jnp.interp(times, jnp.arange(y.shape[0]), column), 1, 1)(y)
     log_gain = nuisance.gain * jax.random.normal(keys[3], (M,))
