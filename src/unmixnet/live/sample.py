@@ -1,0 +1,78 @@
+"""What a source of live readings yields: samples, rejected lines, and events; nothing else."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Protocol
+
+__all__ = ["LONGEST_LINE_SHOWN", "Item", "Rejected", "Sample", "Source", "SourceEvent"]
+
+LONGEST_LINE_SHOWN = 200
+"""Characters of a rejected line that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One row of readings.
+
+    Arguments:
+        time_s: time since the source's first sample [s]; never decreases.
+        values: one reading per channel, in the order and the unit of the source; NaN where the board wrote that
+            there is no reading.
+    """
+
+    time_s: float
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A line that is no sample: counted, never fatal.
+
+    Arguments:
+        reason: one of a few fixed texts, so that they can be counted.
+        line: the line as far as it is text, cut to 200 characters.
+    """
+
+    reason: str
+    line: str
+
+    def __post_init__(self) -> None:
+        if len(self.line) > LONGEST_LINE_SHOWN:
+            object.__setattr__(self, "line", self.line[:LONGEST_LINE_SHOWN])
+
+
+@dataclass(frozen=True, slots=True)
+class SourceEvent:
+    """What happened to the source itself.
+
+    Arguments:
+        kind: "connected", "lost", "reconnected" or "end".
+        text: a sentence for people.
+    """
+
+    kind: str
+    text: str
+
+
+Item = Sample | Rejected | SourceEvent
+
+
+class Source(Protocol):
+    """Where samples come from: a serial port, a broker, a file, a simulated chamber.
+
+    `name` is shown and stored (never with a password), `unit` is that of the readings, `channels` is None until the
+    first line has named them, and never changes afterwards.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def unit(self) -> str: ...  # noqa: D102
+
+    @property
+    def channels(self) -> tuple[str, ...] | None: ...  # noqa: D102
+
+    def stream(self) -> AsyncIterator[Item]:
+        """Items as they come; ends after an event "end", or never."""
+        ...

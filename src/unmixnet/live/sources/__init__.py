@@ -1,0 +1,1 @@
+"""Sources of live readings: a serial port, an MQTT broker, a recording, a simulated chamber."""
