@@ -1,0 +1,134 @@
+"""The SQLite file behind the store: its tables, how it is opened, and one transaction at a time."""
+
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from unmixnet.errors import UnmixError
+
+__all__ = ["StoreError", "StoreFile", "refused"]
+
+_APPLICATION = 0x756E6D78
+"""Marks the file as ours ("unmx"), so that another program's database is never written to."""
+_VERSION = 1
+_SCHEMA = """
+CREATE TABLE session(
+    id INTEGER PRIMARY KEY, source TEXT NOT NULL, channels TEXT NOT NULL, unit TEXT NOT NULL, started TEXT NOT NULL);
+CREATE TABLE sample(
+    session INTEGER NOT NULL REFERENCES session(id), time_s REAL NOT NULL, row INTEGER NOT NULL, "values" BLOB NOT NULL,
+    PRIMARY KEY (session, time_s, row)) WITHOUT ROWID;
+CREATE TABLE rejected(
+    session INTEGER NOT NULL REFERENCES session(id), reason TEXT NOT NULL, count INTEGER NOT NULL, last TEXT NOT NULL,
+    PRIMARY KEY (session, reason)) WITHOUT ROWID;
+CREATE TABLE event(
+    id INTEGER PRIMARY KEY, session INTEGER NOT NULL REFERENCES session(id), time_s REAL NOT NULL,
+    kind TEXT NOT NULL, text TEXT NOT NULL);
+CREATE INDEX event_time ON event(session, time_s);
+CREATE TABLE recording(
+    id INTEGER PRIMARY KEY, session INTEGER NOT NULL REFERENCES session(id), start_s REAL NOT NULL,
+    end_s REAL NOT NULL, name TEXT NOT NULL, label TEXT, date TEXT NOT NULL);
+CREATE TABLE calibration(
+    id INTEGER PRIMARY KEY, date TEXT NOT NULL, device TEXT NOT NULL, text TEXT NOT NULL,
+    undone INTEGER NOT NULL DEFAULT 0);
+"""
+
+
+class StoreError(UnmixError):
+    """A store that cannot be opened, read or written, or that was asked for what it does not hold."""
+
+
+def refused(problem: str, path: Path, remedy: str) -> StoreError:
+    """The error of a store that says no."""
+    return StoreError(problem, where=str(path), remedy=remedy)
+
+
+class StoreFile:
+    """An open SQLite file in WAL mode; every write is on the disk before it returns."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.path, self._connection, self._lock = path, connection, threading.RLock()
+
+    @classmethod
+    def open(cls, path: str | Path) -> Self:
+        """Open a store, or make one where there is no file; refuses a file that is something else."""
+        path = Path(path)
+        with _refusing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            # autocommit: transactions are begun and ended here, by name
+            connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
+            try:
+                _prepare(connection, path)
+            except BaseException:
+                connection.close()
+                raise
+        return cls(connection, path)
+
+    def close(self) -> None:
+        """Close the file; every acknowledged row is there already."""
+        with self._lock:
+            self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def check(self) -> str:
+        """What SQLite says of the integrity of the file: "ok", or the first fault."""
+        return self._read("PRAGMA integrity_check(1)")[0][0]
+
+    def _read(self, query: str, values: Sequence[Any] = ()) -> list[tuple]:
+        with self._lock, _refusing(self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    def _write(self, query: str, values: Sequence[Any] = ()) -> int:
+        """One statement in a transaction of its own; returns the number of the new row."""
+        with self._writing() as connection:
+            return int(connection.execute(query, values).lastrowid or 0)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction: all of it, or none."""
+        with self._lock, _refusing(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection
+                self._connection.execute("COMMIT")
+            except BaseException:
+                self._connection.rollback()
+                raise
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Make the tables of a new file, check those of an old one, and ask for durable commits."""
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    if tables and application != _APPLICATION:
+        raise refused("a database of another program", path, "Name another file with --store")
+    if tables and version != _VERSION:
+        raise refused(f"a store of version {version}, this is version {_VERSION}", path, "Update unmixnet")
+    connection.execute("PRAGMA journal_mode = WAL")
+    # with NORMAL the last commits before a loss of power could be lost; FULL syncs the log at every commit
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+    if not tables:
+        marks = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {_VERSION};"
+        connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} {marks} COMMIT;")
+
+
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
+    """Turn errors of SQLite and of the file system into a `StoreError`."""
+    try:
+        yield
+    except (sqlite3.Error, sqlite3.Warning, OSError) as error:
+        text = str(error)
+        remedy = "Check the space on the disk and the permissions, or name another file with --store"
+        if "locked" in text:
+            remedy = "Close the other unmixnet that uses this store, or name another file with --store"
+        raise refused(f"the store cannot be used ({text})", path, remedy) from None
