@@ -62,6 +62,40 @@ def test_the_mass_error_counts_odorants_apart_from_the_carrier():
     assert odorant <= 1e-15 and carrier > 1e-4
 
 
+def in_clean_air(error, dtype):
+    """Value and gradient of an error, in all it is made of, where there is no odorant."""
+    N = jnp.zeros((V, S), dtype).at[:, 0].set(1e-4)
+    parts = (N, N, jnp.zeros((V, S), dtype))
+    return jax.value_and_grad(lambda parts: sum(error(*parts)))(parts)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_clean_air_has_no_mass_error_and_a_finite_gradient(dtype):
+    value, gradient = in_clean_air(mass_error, dtype)
+    assert value == 0 and value.dtype == dtype
+    assert all(np.all(np.isfinite(part)) for part in gradient)
+
+
+@pytest.mark.parametrize("dtype", [jnp.float32, jnp.float64])
+def test_twin_dividing_by_the_smallest_number_has_no_gradient_in_clean_air(dtype):
+    def naive(N_before, N_after, gains):
+        residual = jnp.abs(N_after - N_before - gains)
+        return (jnp.sum(residual[:, 1:]) / (jnp.sum(jnp.abs(N_after[:, 1:])) + jnp.finfo(dtype).tiny),)
+
+    value, gradient = in_clean_air(naive, dtype)
+    assert value == 0
+    assert not np.all(np.isfinite(gradient[1]))
+
+
+@pytest.mark.parametrize("defect", ["vanished", "never came"])
+def test_clean_air_that_was_not_expected_is_an_error(defect):
+    """What was there before and is gone, and what was announced and is not there, are lost as a whole."""
+    air = jnp.zeros((V, S)).at[:, 0].set(1e-4)
+    odour = air.at[:, 2].set(1e-9)
+    before, gains = (odour, jnp.zeros((V, S))) if defect == "vanished" else (air, odour - air)
+    assert mass_error(before, air, gains)[0] == 1
+
+
 @pytest.mark.parametrize("entry", ["source", "inlet", "boundary", "outlet", "wall"])
 def test_the_ledger_misses_every_entry_that_is_left_out(entry):
     moles = {name: jnp.full(S, 1.0 + k) for k, name in enumerate(["source", "inlet", "boundary", "outlet", "wall"])}

@@ -76,16 +76,21 @@ def ms_residual(
 def mass_error(
     N_before: Float[Array, "V S"], N_after: Float[Array, "V S"], gains: Float[Array, "V S"]
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    """Σ|N_after − N_before − gains| / Σ N_after, of the odorants and of the carrier.
+    """Σ|N_after − N_expected| / max(Σ N_after, Σ N_expected), of the odorants and of the carrier.
 
-    `gains` is everything that a cell is said to have received: diffusion, advection, source, inlet, less wall, outlet
-    and adsorbed moles.
+    N_expected = N_before + gains, where `gains` is everything that a cell is said to have received: diffusion,
+    advection, source, inlet, less wall, outlet and adsorbed moles. Clean air that was expected is no error.
     """
-    residual = jnp.abs(N_after - N_before - gains)
-    tiny = jnp.finfo(N_after.dtype).tiny
-    odorant = jnp.sum(residual[:, 1:]) / (jnp.sum(jnp.abs(N_after[:, 1:])) + tiny)
-    carrier = jnp.sum(residual[:, 0]) / (jnp.sum(jnp.abs(N_after[:, 0])) + tiny)
-    return odorant, carrier
+    expected = N_before + gains
+    odorant = _relative_error(N_after[:, 1:], expected[:, 1:])
+    return odorant, _relative_error(N_after[:, 0], expected[:, 0])
+
+
+def _relative_error(found: Float[Array, "*any"], expected: Float[Array, "*any"]) -> Float[Array, ""]:
+    size = jnp.maximum(jnp.sum(jnp.abs(found)), jnp.sum(jnp.abs(expected)))
+    # the derivative of a quotient has the square of what it is divided by, which must not vanish
+    counted = size > jnp.sqrt(jnp.finfo(found.dtype).tiny)
+    return jnp.where(counted, jnp.sum(jnp.abs(found - expected)) / jnp.where(counted, size, 1), 0)
 
 
 def ledger_error(
