@@ -8,8 +8,6 @@ import pytest
 
 from unmixnet.audit import Kind
 
-pytestmark = pytest.mark.xdist_group("smellnet-audit")
-
 COMPUTED = {Kind.WHITE_NOISE, Kind.ALTERED_COPY, Kind.SUSPECT}
 
 

@@ -16,7 +16,6 @@ from unmixnet.inference.windows import encode, respond
 
 from . import tiny
 
-pytestmark = pytest.mark.xdist_group("bundle")
 Y = np.random.default_rng(0).normal(size=(3, 10, 3)).astype(np.float32)
 
 

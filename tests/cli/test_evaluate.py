@@ -8,8 +8,6 @@ from bundle import tiny
 
 from .commands import inside
 
-pytestmark = pytest.mark.xdist_group("bundle")
-
 
 @pytest.fixture(scope="module")
 def model() -> str:

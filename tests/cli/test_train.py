@@ -13,7 +13,6 @@ from unmixnet.bundle import load_bundle
 
 from .commands import beside, inside
 
-pytestmark = pytest.mark.xdist_group("bundle")
 EPOCHS = 40
 
 

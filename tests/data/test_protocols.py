@@ -9,8 +9,6 @@ from unmixnet.data.pieces import Fold, Piece, SplitError, episodes, folds_of_epi
 from unmixnet.data.protocols import NAMES, hold_out, protocol
 from unmixnet.data.recording import ChannelHealth, Recording
 
-pytestmark = pytest.mark.xdist_group("protocols")
-
 COUNTS = {
     "smellnet-mixture:official:seen": (1, 1001, 247),
     "smellnet-mixture:clean:seen": (1, 404, 66),

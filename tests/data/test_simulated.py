@@ -24,8 +24,6 @@ from unmixnet.data.simulated_truth import true_states
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.physics.species import SPECIES
 
-pytestmark = pytest.mark.xdist_group("simulated")
-
 SMALL = Setting(4, sessions=2)
 
 

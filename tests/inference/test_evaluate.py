@@ -10,8 +10,6 @@ from unmixnet.data.pieces import SplitError
 from unmixnet.errors import ConfigError
 from unmixnet.inference.evaluate import evaluate, scoring_set
 
-pytestmark = pytest.mark.xdist_group("bundle")
-
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory) -> str:

@@ -9,7 +9,6 @@ from bundle import tiny
 from unmixnet.inference.refine import refine
 from unmixnet.inference.windows import encode, reconstruct
 
-pytestmark = pytest.mark.xdist_group("bundle")
 NOISE = (0.05, 0.05, 0.05)
 
 

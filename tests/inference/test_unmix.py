@@ -13,8 +13,6 @@ from unmixnet.data.reader import ReadError, read_recording
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.inference.unmix import unmix
 
-pytestmark = pytest.mark.xdist_group("bundle")
-
 
 def recording(tmp_path, readings: np.ndarray, channels=tiny.CHANNELS):
     path = tmp_path / "new.csv"

@@ -11,7 +11,6 @@ from unmixnet.training.loss import closure_parts
 
 from .tiny import K, T, finite, inference, largest, model, quick_jit, ratios, windows
 
-pytestmark = pytest.mark.xdist_group("ablations")
 SWITCHES = {
     "fick": {"diffusion": "fick"},
     "unconstrained": {"diffusion": "unconstrained"},

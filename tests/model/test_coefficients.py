@@ -18,7 +18,6 @@ from unmixnet.physics.state import Status, check, clean_air, verdicts
 
 from .tiny import CHAMBER, SETTINGS, SIGN, K, M, filled, inference, largest, model, quick_jit, shapes
 
-pytestmark = pytest.mark.xdist_group("coefficients")
 SHAPE = shapes(SETTINGS)
 MODEL, GEOMETRY = model(), CHAMBER.geometry()
 SHARES = jnp.asarray([0.5, 0.3, 0.2])

@@ -17,7 +17,6 @@ from unmixnet.physics.rollout import rollout
 
 from .tiny import CHAMBER, K, M, inference, model, quick_jit
 
-pytestmark = pytest.mark.xdist_group("lifting")
 GEOMETRY = CHAMBER.geometry()
 MODEL = model()
 FIRST = jnp.asarray([1.3, 0.8])

@@ -18,7 +18,6 @@ from unmixnet.training.loss import closure_parts
 
 from .tiny import CHAMBER, SETTINGS, K, M, T, filled, inference, model, quick_jit, ratios, shapes, windows
 
-pytestmark = pytest.mark.xdist_group("unmixnet")
 MODEL, SHAPE = model(), shapes(SETTINGS)
 SAVE = ("y", "N", "J", "theta", "reservoirs", "closure")
 

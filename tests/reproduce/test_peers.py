@@ -12,7 +12,6 @@ from unmixnet.reproduce.plateaus import run_plateaus
 from unmixnet.reproduce.recall import Recall
 from unmixnet.reproduce.tables import TABLES
 
-pytestmark = pytest.mark.xdist_group("peers")
 STORED = Path(__file__).parents[2] / "benchmarks" / "results" / "peers.json"
 TABLE = {table.name: table for table in TABLES}
 

@@ -20,7 +20,6 @@ from unmixnet.reproduce.variants import Network
 from unmixnet.reproduce.work import Job, Work
 from unmixnet.training.trainer import TrainingError
 
-pytestmark = pytest.mark.xdist_group("tiny study")
 SMALL = (("training.epochs", 2), ("training.patience", 2), ("data.window_s", 4.0), ("data.stride_s", 3.0))
 FOODS = ("apple", "banana", "clove")
 OPTIONS = Options(seeds=2, changes=SMALL)

@@ -20,7 +20,6 @@ from unmixnet.training.trainer import TrainingError, fit
 
 from .runs import PLAN, T, arrays, fingerprint, lines, mlp
 
-pytestmark = pytest.mark.xdist_group("epoch")
 ARRAYS = arrays()
 RECIPE = Recipe(weights=Weights(ident=0.0))
 

@@ -13,7 +13,6 @@ from unmixnet.training.loss import Batch, Recipe, batch_loss, fingerprints, pred
 
 from .runs import mlp, with_values
 
-pytestmark = pytest.mark.xdist_group("loss")
 MODEL, B = model(), 2
 BATCH = Batch(windows(B), ratios(B))
 AIR, SD, SIGN = jnp.full(M, -2.0), jnp.ones(M), jnp.asarray([1.0, -1.0])

@@ -13,7 +13,6 @@ from unmixnet.training.run import clean_air, prepare, train
 from .recordings import CHANNELS, COMPONENTS, recording, recordings
 from .runs import fingerprint, lines
 
-pytestmark = pytest.mark.xdist_group("run")
 CONFIG = parse_training(
     """
     [data]

@@ -11,21 +11,22 @@ from hypothesis import strategies as st
 from cases import seeds
 from model.tiny import K, M, T, finite, largest, model, quick_jit
 from unmixnet.objective.mixture import mixture_loss
-from unmixnet.training.virtual import Nuisance, random_ratios, virtual_batch
+from unmixnet.training.virtual import Leftover, Nuisance, bank_of, random_ratios, virtual_batch
 
 from .runs import with_values
 
-pytestmark = pytest.mark.xdist_group("virtual")
 MODEL, B = model(), 6
 QUIET = {"gain": 0.0, "offset": 0.0, "strength": 0.0, "noise": 0.0}
 
 
 @quick_jit
-def made(model, key, nuisance, residuals):
+def made(model, key, nuisance, leftover):
     """Virtual recordings, what the solver makes of their true shares, and the slopes of the encoder's loss on them."""
+    told = with_values(Nuisance(), **nuisance)
 
     def loss(model):
-        made = virtual_batch(model, B, T, with_values(Nuisance(), **nuisance), key, residuals=residuals)
+        bank = bank_of(model, 8, T, told, key, leftover=leftover)
+        made = virtual_batch(bank, B, T, told, key)
         answers = jax.vmap(model)(made.Y)
         return jnp.mean(jax.vmap(mixture_loss)(answers.z_logits, answers.a, made.a)), (made.Y, made.a)
 
@@ -41,7 +42,8 @@ def key(seed: int) -> jax.Array:
 
 def drawn(seed: int = 0, residual: float = 0.0, **nuisance):
     values = {name: jnp.asarray(value) for name, value in {**QUIET, **nuisance}.items()}
-    return made(MODEL, key(seed), values, jnp.full((3, (T - 1) // 2, M), residual))
+    left = jnp.arange(1.0, K + 1)[:, None, None] * jnp.full((K, (T - 1) // 2, M), residual)
+    return made(MODEL, key(seed), values, Leftover(left, jnp.eye(K)))
 
 
 @given(seed=seeds, largest_=st.integers(1, 5))
@@ -94,5 +96,15 @@ def test_no_gradient_reaches_the_physics_and_all_of_the_encoder_gets_one():
         assert largest(getattr(slopes.encoder, part)) > 0, part
 
 
-def test_a_recording_carries_what_the_physics_could_not_say():
-    np.testing.assert_allclose((drawn(residual=0.5)[0] - drawn()[0])[:, 2:], 0.5, atol=1e-9)
+def test_a_recording_carries_what_the_physics_could_not_say_of_its_substances_by_their_shares():
+    (told, a, *_), (quiet, *_) = drawn(residual=0.5), drawn()
+    expected = 0.5 * np.asarray(a) @ np.arange(1, K + 1)
+    np.testing.assert_allclose(
+        (told - quiet)[:, 2:], np.broadcast_to(expected[:, None, None], (B, T - 2, M)), atol=1e-4
+    )
+
+
+def test_twin_a_residual_of_another_substance_would_be_noticed():
+    (told, a, *_), (quiet, *_) = drawn(residual=0.5), drawn()
+    shifted = 0.5 * np.asarray(a) @ np.roll(np.arange(1, K + 1), 1)
+    assert np.max(np.abs((told - quiet)[:, 2:] - shifted[:, None, None])) > 0.1
