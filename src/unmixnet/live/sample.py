@@ -4,7 +4,9 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Protocol
 
-__all__ = ["LONGEST_LINE_SHOWN", "Item", "Rejected", "Sample", "Source", "SourceEvent"]
+from unmixnet.errors import UnmixError
+
+__all__ = ["LONGEST_LINE_SHOWN", "Item", "Rejected", "Sample", "Source", "SourceError", "SourceEvent"]
 
 LONGEST_LINE_SHOWN = 200
 """Characters of a rejected line that are kept."""
@@ -52,6 +54,10 @@ class SourceEvent:
 
     kind: str
     text: str
+
+
+class SourceError(UnmixError):
+    """A source that cannot be opened, or that was asked for something impossible."""
 
 
 Item = Sample | Rejected | SourceEvent

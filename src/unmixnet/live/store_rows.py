@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from unmixnet.data.channels import BASE_CHANNELS
 from unmixnet.data.recording import Mixture, Recording
 
 if TYPE_CHECKING:
     from unmixnet.live.sample import Sample
 
-__all__ = ["Calibration", "Event", "Named", "Session", "label_of", "label_text", "recording_of", "session_of"]
+__all__ = [
+    "Calibration",
+    "Event",
+    "Named",
+    "Session",
+    "label_of",
+    "label_text",
+    "recording_of",
+    "session_of",
+    "units_of",
+]
 
 
 @dataclass(frozen=True)
@@ -74,6 +85,13 @@ def session_of(row: Sequence) -> Session:
     return Session(row[0], row[1], tuple(json.loads(row[2])), row[3], row[4])
 
 
+def units_of(session: Session) -> tuple[str, ...]:
+    """One unit per channel: that of the session, but a board does not print the air's temperature in counts."""
+    if session.unit != "counts":
+        return (session.unit,) * len(session.channels)
+    return tuple(BASE_CHANNELS.get(name, session.unit) for name in session.channels)
+
+
 def label_text(label: Mixture | None) -> str | None:
     """A label as JSON, exactly: {"names": [...], "ratios": [...], "raw_sum": 100}."""
     if label is None:
@@ -91,15 +109,11 @@ def label_of(text: str | None) -> Mixture | None:
 
 def recording_of(session: Session, samples: Sequence["Sample"], named: Named) -> Recording:
     """A recording of at least one sample; its time starts at zero, its rate is one over the median step."""
-    from unmixnet.data.channels import BASE_CHANNELS
     from unmixnet.data.health import judge
 
     time_s = np.array([sample.time_s for sample in samples]) - samples[0].time_s
     readings = np.array([sample.values for sample in samples])
-    # a board that prints the air's temperature beside its counts does not print that in counts
-    units = tuple(
-        BASE_CHANNELS.get(name, session.unit) if session.unit == "counts" else session.unit for name in session.channels
-    )
+    units = units_of(session)
     checkup = judge(readings, session.channels, units)
     step = np.diff(time_s)
     usual = float(np.median(step[step > 0])) if np.any(step > 0) else 1.0

@@ -1,0 +1,45 @@
+"""`unmixnet devices`: the serial ports of this machine, and what is plugged into them."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from unmixnet.live.sources.ports import Port
+
+__all__ = ["devices"]
+
+
+def devices(
+    json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    all_ports: Annotated[bool, typer.Option("--all", help="List ports with nothing plugged into them, too.")] = False,
+) -> None:
+    """List serial ports; use one with: unmixnet live --serial PORT."""
+    from unmixnet.live.sources.ports import list_ports
+
+    ports = list_ports(everything=all_ports)
+    if json_output:
+        from dataclasses import asdict
+
+        from unmixnet.cli.output import emit
+
+        emit({"schema": "unmixnet.devices/1", "devices": [asdict(port) for port in ports]})
+    else:
+        _print(ports)
+
+
+def _print(ports: "list[Port]") -> None:
+    from unmixnet.cli.output import say, table
+
+    if not ports:
+        say("No board found. Plug one in; if it is, try another USB cable: some only charge.")
+        say("Without a board: unmixnet live --simulate")
+        return
+    table("Serial ports", ["port", "device", "board", "serial number"], [_row(port) for port in ports])
+    say(f"Listen to one with: unmixnet live --serial {ports[0].port}")
+
+
+def _row(port: "Port") -> list[str]:
+    from rich.markup import escape
+
+    return [escape(text) for text in (port.port, port.device, port.board or "unknown", port.serial_number or "–")]
