@@ -1,0 +1,220 @@
+"""The hub: source → store → engine → every open page. A page that is slow never holds up the recorder."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from unmixnet.answer.safe import clipped, plain
+from unmixnet.errors import UnmixError
+from unmixnet.live.fanout import Fanout, encode
+from unmixnet.live.listener import Listener
+from unmixnet.live.sample import Item, Source, SourceEvent
+from unmixnet.live.store import Store
+from unmixnet.live.takes import Takes
+
+if TYPE_CHECKING:
+    from unmixnet.bundle import Bundle
+    from unmixnet.live.engine import Engine
+    from unmixnet.session import SessionCalibration
+
+    MakeEngine = Callable[[Bundle, tuple[str, ...], SessionCalibration | None, float], Engine]
+
+__all__ = ["Live", "LiveSettings"]
+
+_GATHER_S = 0.04
+"""Samples that arrive within this time [s] share one transaction and one frame."""
+_INBOX = 4096
+"""Items between source and store; a full inbox makes the source wait."""
+_T = TypeVar("_T")
+_log = logging.getLogger("unmixnet.live")
+
+
+@dataclass(frozen=True)
+class LiveSettings:
+    """Policy of a live session.
+
+    Arguments:
+        every_s: signal time between estimates [s].
+        lesson_epochs: epochs of a lesson; None is what `teach` thinks best.
+        upload_bytes: largest file that is unmixed.
+    """
+
+    every_s: float = 1.0
+    lesson_epochs: int | None = None
+    upload_bytes: int = 20_000_000
+
+
+class Live:
+    """One source, one store, one model, and everybody who looks on. Lives on one event loop.
+
+    Arguments:
+        source: where samples come from.
+        store: where they are kept.
+        bundle: the model that answers at first.
+        make_engine: makes a compiled engine of a bundle, the channels and a calibration.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        store: Store,
+        bundle: "Bundle",
+        settings: LiveSettings | None = None,
+        *,
+        make_engine: "MakeEngine | None" = None,
+    ) -> None:
+        self.source, self.store, self.bundle = source, store, bundle
+        self.settings = settings or LiveSettings()
+        self._make_engine = make_engine or _warm_engine
+        self.fanout = Fanout()
+        self.listener = Listener(store, source.name, source.unit)
+        self.takes = Takes(store, self.listener)
+        self.calibration: SessionCalibration | None = None
+        self.trouble, self.ready = "", False
+        self.parts: dict[str, Callable[[], Any]] = {}
+        """Further parts of the state, by name: lessons, answers."""
+        self._inbox: asyncio.Queue[Item] = asyncio.Queue(_INBOX)
+        self._recorder = ThreadPoolExecutor(1, thread_name_prefix="recorder")
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="worker")
+        self._building: asyncio.Task[None] | None = None
+
+    # ---------------------------------------------------------------- running
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Listen for as long as the context lasts."""
+        tasks = [asyncio.create_task(self._listen()), asyncio.create_task(self._write())]
+        try:
+            yield
+        finally:
+            self.fanout.close()
+            for task in [*tasks, *([self._building] if self._building else [])]:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            self._recorder.shutdown(wait=True)
+            self._worker.shutdown(wait=False, cancel_futures=True)
+
+    async def recorder(self, work: Callable[..., _T], *given: Any) -> _T:
+        """Run something in the thread of the recorder."""
+        return await asyncio.get_running_loop().run_in_executor(self._recorder, work, *given)
+
+    async def worker(self, work: Callable[..., _T], *given: Any) -> _T:
+        """Run something long beside the recorder; one at a time."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker, work, *given)
+
+    async def _listen(self) -> None:
+        try:
+            async for item in self.source.stream():
+                await self._inbox.put(item)
+        except UnmixError as error:
+            await self._inbox.put(SourceEvent("lost", str(error)))
+        except Exception:
+            _log.exception("the source failed")
+            await self._inbox.put(SourceEvent("lost", "The source failed; the terminal shows why."))
+
+    async def _write(self) -> None:
+        while True:
+            items = [await self._inbox.get()]
+            await asyncio.sleep(_GATHER_S)
+            while not self._inbox.empty():
+                items.append(self._inbox.get_nowait())
+            try:
+                await self._hear(items)
+            except UnmixError as error:  # a full disk must not end the stream
+                self.send("trouble", {"text": str(error)})
+
+    async def _hear(self, items: list[Item]) -> None:
+        new = self.listener.session is None
+        for frame in await self.recorder(self.listener.hear, items, self.source.channels):
+            self.fanout.send(frame)
+        if new and self.listener.session is not None:
+            self.rebuild()
+            self.changed()
+        if self.takes.due:
+            self.takes.stop()
+            self.changed()
+
+    # ---------------------------------------------------------------- telling
+
+    def send(self, kind: str, value: Any) -> None:
+        """A frame for every page."""
+        self.fanout.send(encode(kind, value))
+
+    def changed(self) -> None:
+        """Tell every page the state anew."""
+        self.send("state", self.state())
+
+    def state(self) -> dict[str, Any]:
+        """Everything but the numbers that stream, as plain values."""
+        return {
+            "source": self._source(),
+            "model": self._model(),
+            "recording": self.takes.running_json(),
+            "recordings": self.takes.listed(),
+            "marks": list(self.listener.marks),
+            **{name: part() for name, part in self.parts.items()},
+        }
+
+    def _source(self) -> dict[str, Any]:
+        heard = self.listener
+        return {
+            "name": clipped(plain(self.source.name), 120),
+            "status": heard.status,
+            "unit": clipped(plain(self.source.unit), 40),
+            "channels": [clipped(plain(name), 60) for name in heard.channels],
+            "rate_Hz": round(heard.rate_Hz, 3),
+            "stored": heard.stored,
+            "rejected": heard.rejected,
+            "can_release": hasattr(self.source, "release"),
+            "releases": [plain(name) for name in getattr(self.source, "components", self.bundle.components)],
+        }
+
+    def _model(self) -> dict[str, Any]:
+        return {
+            "name": clipped(plain(self.bundle.name), 60),
+            "components": [plain(name) for name in self.bundle.components],
+            "channels": [plain(name) for name in self.bundle.ready.channels],
+            "ready": self.ready,
+            "trouble": self.trouble,
+        }
+
+    async def mark(self, text: str) -> None:
+        """Set a mark at the newest sample, on every page and in the store."""
+        if self.listener.session is None:
+            raise UnmixError("there are no samples yet", remedy="Wait for the first one")
+        self.fanout.send(await self.recorder(self.listener.mark, "mark", text))
+
+    # ---------------------------------------------------------------- the model
+
+    def rebuild(self) -> None:
+        """Make the engine anew for the present model, channels and calibration, beside the recorder."""
+        if self._building is not None:
+            self._building.cancel()
+        self._building = asyncio.create_task(self._rebuild())
+
+    async def _rebuild(self) -> None:
+        self.ready, self.trouble = False, ""
+        try:
+            given = (self.bundle, self.listener.channels, self.calibration, self.settings.every_s)
+            engine = await self.worker(self._make_engine, *given)
+        except UnmixError as error:
+            engine, self.trouble = None, str(error)
+        for frame in await self.recorder(self.listener.use, engine):
+            self.fanout.send(frame)
+        self.ready = engine is not None
+        self.changed()
+        self.send("history", self.listener.history())
+
+
+def _warm_engine(
+    bundle: "Bundle", channels: tuple[str, ...], calibration: "SessionCalibration | None", every_s: float
+) -> "Engine":
+    from unmixnet.live.engine import Engine
+
+    engine = Engine.of(bundle, channels, calibration, every_s=every_s)
+    engine.warm()
+    return engine

@@ -1,0 +1,166 @@
+// The live page: one stream from the server, drawn a few times a second.
+
+import * as calibrate from "./calibrate.js";
+import { Chamber } from "./chamber.js";
+import { $, say, show, toast } from "./dom.js";
+import * as file from "./file.js";
+import { Gauges, drawLaws } from "./gauges.js";
+import { factor } from "./numbers.js";
+import * as record from "./record.js";
+import { Bars, History } from "./shares.js";
+import * as teach from "./teach.js";
+import { Traces } from "./traces.js";
+
+const SHOWN_S = 120;
+const TABS = ["live", "calibrate", "teach", "file"];
+
+let state = null;
+let estimate = null;
+let samples = { time_s: [], values: [] };
+let marks = [];
+let waiting = false;
+
+const bars = new Bars($("bars"));
+const history = new History($("history"), $("history-keys"), () => marks);
+const traces = new Traces($("traces"), { marks: () => marks });
+const gauges = new Gauges($("gauges"));
+const chamber = new Chamber($("chamber"));
+record.start(file.unmixRecording);
+calibrate.start();
+teach.start();
+file.start();
+
+// ---------------------------------------------------------------- the stream
+
+const heard = {
+  state(value) {
+    state = value;
+    marks = value.marks;
+    drawSource();
+    for (const part of [record, calibrate, teach]) part.drawState(value);
+    drawTrouble();
+    traces.name(value.source.channels);
+    drawWords();
+  },
+  history(value) {
+    samples = { time_s: value.time_s, values: value.values };
+    estimate = value.estimate;
+    history.reset(state.model.components, value.shares);
+    drawEstimate();
+    soon();
+  },
+  samples(value) {
+    if (value.time_s[0] < samples.time_s.at(-1)) samples = { time_s: [], values: [] };
+    samples.time_s.push(...value.time_s);
+    samples.values.push(...value.values);
+    const first = samples.time_s.findIndex((time) => time >= samples.time_s.at(-1) - SHOWN_S);
+    samples = { time_s: samples.time_s.slice(first), values: samples.values.slice(first) };
+    if (state) Object.assign(state.source, { stored: value.stored, rejected: value.rejected, rate_Hz: value.rate_Hz });
+    soon();
+  },
+  estimate(value) {
+    estimate = value;
+    history.add(value);
+    drawEstimate();
+  },
+  event(value) {
+    marks = [...marks, value].slice(-60);
+    if (state) state.marks = marks;
+    record.drawMarks(marks);
+  },
+  lesson: (value) => teach.drawLesson(value),
+  trouble: (value) => toast(value.text),
+  missed: () => {},
+};
+
+function connect() {
+  const stream = new EventSource("/api/stream");
+  for (const [kind, act] of Object.entries(heard)) stream.addEventListener(kind, (event) => act(JSON.parse(event.data)));
+  stream.addEventListener("open", () => document.body.classList.remove("lost"));
+  stream.addEventListener("error", () => {
+    $("dot").className = "pulse off";
+    say($("source"), "the server does not answer; trying again");
+    if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
+  });
+}
+
+// ---------------------------------------------------------------- drawing
+
+function soon() {
+  if (waiting) return;
+  waiting = true;
+  setTimeout(() => requestAnimationFrame(drawSamples), 100);
+}
+
+function drawSamples() {
+  waiting = false;
+  if (!samples.time_s.length) return;
+  const made = estimate?.reconstructed ?? null;
+  traces.draw(samples, made && clipped(made, samples.time_s[0]), state?.source.unit ?? "");
+  record.drawTime(samples.time_s.at(-1));
+  drawSource();
+}
+
+function clipped({ time_s, values }, first) {
+  const from = time_s.findIndex((time) => time >= first);
+  return from < 0 ? null : { time_s: time_s.slice(from), values: values.slice(from) };
+}
+
+function drawSource() {
+  const { name, status, stored, rejected, rate_Hz, channels } = state.source;
+  const live = status === "connected" || status === "reconnected";
+  $("dot").className = `pulse ${live ? "on" : status === "lost" ? "off" : ""}`;
+  const counts = stored ? ` · ${channels.length} sensors at ${factor(rate_Hz)} Hz · ${stored.toLocaleString("en")} samples` : ` · ${status}`;
+  const bad = rejected ? ` · ${rejected.toLocaleString("en")} bad lines` : "";
+  say($("source"), `${name}${counts}${bad}${stored && !live ? ` · ${status}` : ""}`);
+  say($("unit"), state.source.unit || "unknown");
+  say($("model"), `Model: ${state.model.name}, ${state.model.components.length} components.`);
+}
+
+function drawTrouble() {
+  const { trouble } = state.model;
+  show($("trouble"), Boolean(trouble));
+  say($("trouble-title"), "The sensors are recorded, but the model cannot read them");
+  say($("trouble-text"), trouble);
+}
+
+function drawEstimate() {
+  if (!estimate || !state) return;
+  drawWords();
+  const names = state.model.components;
+  if (estimate.ratios?.length === names.length) {
+    bars.draw(names.map((name, k) => ({ name, share: estimate.ratios[k], low: estimate.low[k], high: estimate.high[k] })), estimate.status === "mixture");
+  }
+  gauges.draw({ ...estimate, channels: state.source.channels });
+  if (estimate.states) chamber.draw({ ...estimate.states, sensors: state.model.channels });
+  drawLaws($("laws"), estimate.closure);
+}
+
+function drawWords() {
+  if (!state) return;
+  const { model, source } = state;
+  if (estimate) {
+    const [first, ...rest] = estimate.words;
+    say($("headline"), first);
+    say($("lead"), rest.slice(0, 2).join(" "));
+  } else if (source.stored) {
+    say($("headline"), model.trouble ? "Recording without a model" : model.ready ? "Warming up" : "Opening the model");
+    say($("lead"), model.trouble ? "" : "The sensors are already being recorded.");
+  }
+}
+
+// ---------------------------------------------------------------- tabs
+
+function tab() {
+  const chosen = TABS.includes(location.hash.slice(1)) ? location.hash.slice(1) : "live";
+  for (const name of TABS) show($(`tab-${name}`), name === chosen);
+  for (const link of document.querySelectorAll(".tabs a")) {
+    if (link.hash === `#${chosen}`) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  scrollTo(0, 0);
+}
+
+addEventListener("hashchange", tab);
+tab();
+connect();

@@ -1,0 +1,62 @@
+// Calibrating: record clean air and references, fit, see before and after, undo.
+
+import { $, ask, doing, el, say } from "./dom.js";
+import { factor, recipe } from "./numbers.js";
+import { Parts, Picks } from "./parts.js";
+import { begin } from "./record.js";
+
+let parts = null;
+let picks = null;
+let state = null;
+
+export function start() {
+  parts = new Parts($("reference-parts"), $("reference-more"));
+  picks = new Picks($("calibrate-list"));
+  $("air-form").addEventListener("submit", doing(() => begin({ name: "clean air", label: [{ name: "clean air", share: 1 }], seconds: Number($("air-seconds").value) })));
+  $("reference-form").addEventListener("submit", doing(() => {
+    const label = parts.value();
+    return begin({ name: `reference: ${recipe(label.map((part) => ({ ...part, share: part.share / 100 })))}`.slice(0, 80), label, seconds: Number($("reference-seconds").value) });
+  }));
+  $("calibrate-form").addEventListener("submit", doing(calibrate));
+}
+
+async function calibrate() {
+  const chosen = new Set(picks.chosen());
+  const numbers = (air) => state.recordings.filter((one) => chosen.has(one.id) && one.clean_air === air).map((one) => one.id);
+  say($("calibrate-told"), "Fitting gains and offsets …");
+  try {
+    await ask("/api/calibration", { references: numbers(false), clean_air: numbers(true) });
+    say($("calibrate-told"), "Done; the live answer uses it now.");
+  } catch (error) {
+    say($("calibrate-told"), "");
+    throw error;
+  }
+}
+
+export function drawState(value) {
+  state = value;
+  parts.offerNames(value.model.components);
+  const known = new Set(value.model.components);
+  const fits = (one) => one.fits && one.label.length && (one.clean_air || one.label.every((part) => known.has(part.name)));
+  picks.draw(value.recordings.filter(fits), "No recording of clean air or of a known mixture yet.");
+  $("calibrate-go").disabled = value.calibration.busy;
+  drawActive(value.calibration.active);
+}
+
+function drawActive(active) {
+  const host = $("calibration");
+  if (!active) {
+    host.replaceChildren(el("h2", {}, "Not calibrated"), el("p", { class: "small" }, "The model reads the sensors as they are. Readings are counts."));
+    return;
+  }
+  const number = (title, value) => el("div", {}, el("span", {}, title), el("b", {}, factor(value)));
+  const rows = active.channels.map((name, m) => el("tr", {}, el("td", {}, name), el("td", { class: "n" }, `× ${factor(active.gain[m])}`), el("td", { class: "n" }, `${active.offset[m] < 0 ? "−" : "+"} ${factor(Math.abs(active.offset[m]))}`)));
+  const undo = el("button", { type: "button", id: "calibration-undo", on: { click: doing(() => ask("/api/calibration/undo")) } }, "Undo");
+  host.replaceChildren(
+    el("h2", {}, "Calibrated"),
+    el("p", { class: "small" }, `${active.date}, ${active.device}. Method: ${active.method}. On ${active.references.join("; ") || "clean air"}.`),
+    el("div", { class: "beside" }, number("error before", active.before), number("error after", active.after)),
+    el("div", { class: "scroll" }, el("table", {}, el("tr", {}, el("th", {}, "sensor"), el("th", { class: "n" }, "gain"), el("th", { class: "n" }, "offset")), ...rows)),
+    el("p", { class: "row" }, undo),
+  );
+}

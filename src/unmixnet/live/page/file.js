@@ -1,0 +1,66 @@
+// A whole recording, from a file or from the list: its answer, and the report on it.
+
+import { $, ask, doing, say, show, told } from "./dom.js";
+import { Bars } from "./shares.js";
+import { Traces } from "./traces.js";
+
+const LARGEST = 20_000_000;
+
+let bars = null;
+let traces = null;
+
+export function start() {
+  bars = new Bars($("answer-bars"), 6);
+  traces = new Traces($("answer-traces"));
+  const drop = $("file-form");
+  $("file-input").addEventListener("change", doing((event) => upload(event.target.files[0])));
+  drop.addEventListener("submit", (event) => event.preventDefault());
+  for (const name of ["dragover", "dragleave", "drop"]) {
+    drop.addEventListener(name, (event) => {
+      event.preventDefault();
+      drop.classList.toggle("over", name === "dragover");
+    });
+  }
+  drop.addEventListener("drop", doing((event) => upload(event.dataTransfer.files[0])));
+}
+
+async function upload(file) {
+  if (!file) return;
+  if (file.size > LARGEST) return fail(`${file.name} is larger than 20 MB; cut it, or use unmixnet unmix.`);
+  await answering(`Unmixing ${file.name} …`, async () => told(await fetch("/api/unmix", { method: "POST", headers: { "X-File-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream" }, body: file })));
+}
+
+export async function unmixRecording(one) {
+  location.hash = "#file";
+  await answering(`Unmixing ${one.name} …`, () => ask(`/api/recordings/${one.id}/unmix`));
+}
+
+function fail(text) {
+  $("file-told").classList.add("bad");
+  say($("file-told"), text);
+}
+
+async function answering(words, work) {
+  $("file-told").classList.remove("bad");
+  say($("file-told"), words);
+  try {
+    draw(await work());
+    say($("file-told"), "");
+  } catch (error) {
+    fail(error.message);
+  }
+}
+
+function draw(answer) {
+  show($("answer"), true);
+  say($("answer-headline"), answer.headline);
+  say($("answer-lead"), [answer.recording, answer.caution, ...answer.findings].filter(Boolean).join(" · "));
+  $("answer-page").href = `/api/answers/${answer.id}/report.html`;
+  $("answer-zip").href = `/api/answers/${answer.id}/report.zip`;
+  bars.draw(answer.components, answer.trusted);
+  traces.name(answer.traces.channels);
+  const { time_s, measured, reconstructed } = answer.traces;
+  traces.draw({ time_s, values: measured }, { time_s, values: reconstructed });
+  $("answer-headline").focus();
+}
+

@@ -1,0 +1,118 @@
+// Recording, marking, releasing; the list of recordings.
+
+import { $, ask, doing, el, say, show, toast } from "./dom.js";
+import { clock, percent, recipe } from "./numbers.js";
+
+let now = 0;
+let state = null;
+
+export function start(onAnswer) {
+  $("record-form").addEventListener("submit", doing(toggle));
+  $("mark-form").addEventListener("submit", doing(mark));
+  $("rec-stop").addEventListener("click", doing(stop));
+  $("release-form").addEventListener("submit", doing(release));
+  $("release-air").addEventListener("click", doing(() => ask("/api/release", { parts: [] })));
+  for (const id of ["release-a", "release-b", "release-share"]) $(id).addEventListener("input", tellRelease);
+  $("add-device").addEventListener("click", doing(async () => say($("device-link"), `Open this once on the other device: ${(await ask("/api/links")).link}`)));
+  document.addEventListener("keydown", keys);
+  unmixRecording = onAnswer;
+}
+
+let unmixRecording = () => {};
+
+function keys(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest("input, select, textarea")) return;
+  if (event.key === "m" || event.key === "M") doing(mark)(event);
+  if (event.key === "r" || event.key === "R") doing(toggle)(event);
+}
+
+async function mark() {
+  const text = $("mark-text").value.trim() || `mark ${1 + (state?.marks ?? []).filter((one) => one.kind === "mark").length}`;
+  await ask("/api/marks", { text });
+  toast(`Marked: ${text}`);
+}
+
+async function toggle() {
+  if (state?.recording) return stop();
+  const name = $("record-name").value.trim() || `recording ${1 + (state?.recordings ?? []).length}`;
+  return begin({ name });
+}
+
+export const begin = (wish) => ask("/api/recording", wish);
+
+async function stop() {
+  await ask("/api/recording/stop");
+  toast("Recorded.");
+}
+
+// ---------------------------------------------------------------- release
+
+function tellRelease() {
+  const share = Number($("release-share").value) / 100;
+  const [a, b] = [$("release-a").value, $("release-b").value];
+  say($("release-told"), a === b ? `all ${a}` : `${percent(share)} ${a}, ${percent(1 - share)} ${b}`);
+}
+
+async function release() {
+  const share = Number($("release-share").value);
+  const [a, b] = [$("release-a").value, $("release-b").value];
+  const parts = a === b ? [{ name: a, share: 1 }] : [{ name: a, share }, { name: b, share: 100 - share }];
+  await ask("/api/release", { parts: parts.filter((part) => part.share > 0) });
+}
+
+export function options(select, names, chosen) {
+  if (select.dataset.names === JSON.stringify(names)) return;
+  select.dataset.names = JSON.stringify(names);
+  select.replaceChildren(...names.map((name) => el("option", { value: name }, name)));
+  if (names.includes(chosen)) select.value = chosen;
+}
+
+// ---------------------------------------------------------------- what the server says
+
+export function drawState(value) {
+  state = value;
+  show($("release-form"), value.source.can_release);
+  if (value.source.can_release) {
+    options($("release-a"), value.source.releases, "mango");
+    options($("release-b"), value.source.releases, "strawberry");
+    tellRelease();
+  }
+  const button = $("record-go");
+  button.firstChild.textContent = value.recording ? "Stop " : "Record ";
+  show($("recbar"), Boolean(value.recording));
+  if (value.recording) say($("rec-name"), value.recording.name);
+  drawTime(now);
+  drawMarks(value.marks);
+  drawRecordings(value.recordings);
+}
+
+export function drawTime(time) {
+  now = time;
+  const take = state?.recording;
+  if (!take) return;
+  const whole = take.until_s === null ? null : take.until_s - take.start_s;
+  const past = Math.max(0, now - take.start_s);
+  say($("rec-time"), whole === null ? clock(past) : `${clock(past)} of ${clock(whole)}`);
+  show($("rec-progress"), whole !== null);
+  $("rec-progress").value = whole ? Math.min(past / whole, 1) : 0;
+}
+
+export function drawMarks(marks) {
+  const rows = marks.slice(-8).reverse().map((one) => el("li", {}, el("span", { class: "n" }, clock(one.time_s)), el("span", {}, one.text)));
+  $("marks").replaceChildren(...(rows.length ? rows : [el("li", { class: "soft" }, "None yet. Press M when something happens.")]));
+}
+
+function drawRecordings(recordings) {
+  const host = $("recordings");
+  if (!recordings.length) {
+    host.replaceChildren(el("p", { class: "empty" }, "None yet. Press R to start and stop one."));
+    return;
+  }
+  const rows = recordings.slice(-8).reverse().map((one) => el("tr", {},
+    el("td", {}, el("span", { class: "name" }, one.name), el("span", { class: "soft" }, `${recipe(one.label)}, ${clock(one.seconds)}`)),
+    el("td", {}, el("div", { class: "acts" },
+      el("button", { type: "button", class: "quiet", on: { click: doing(() => unmixRecording(one)) } }, "Unmix"),
+      el("a", { class: "button quiet", href: `/api/recordings/${one.id}/recording.csv`, download: true }, "CSV"),
+      el("button", { type: "button", class: "quiet", "aria-label": `Remove ${one.name}`, on: { click: doing(() => ask(`/api/recordings/${one.id}`, {}, "DELETE")) } }, "Remove")))));
+  host.replaceChildren(el("table", {}, ...rows));
+}

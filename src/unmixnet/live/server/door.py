@@ -1,0 +1,123 @@
+"""Who may come in: one-time links become session cookies; names of this server; a token where others can reach it."""
+
+import hashlib
+import hmac
+import ipaddress
+import secrets
+import time
+from collections import OrderedDict, deque
+
+from unmixnet.errors import UnmixError
+
+__all__ = ["Door", "DoorError", "is_loopback"]
+
+_MOST_SESSIONS = 64
+_LEAST_TOKEN = 16
+_LINK_LASTS_S = 900.0
+_WRONG_PER_MINUTE = 10
+_WILDCARDS = ("0.0.0.0", "::", "")
+
+
+class DoorError(UnmixError):
+    """A server that would be open to others without a token, or under no name."""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs on this machine can reach the address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+class Door:
+    """Keys that are valid now.
+
+    Arguments:
+        host, port: where the server listens.
+        token: what people type in who have no link; needed unless the address is loopback.
+        names: further names under which the page is reached.
+    """
+
+    def __init__(self, host: str, port: int, *, token: str | None = None, names: tuple[str, ...] = ()) -> None:
+        self.host, self.port, self.token = host, port, token
+        _check(host, token, names)
+        self.hosts = frozenset(_with_port(name, port) for name in _names(host, names))
+        self.cookie = f"unmixnet_{port}"  # browsers send cookies to every port of a host: two servers must not clash
+        self._links: dict[bytes, float] = {}
+        self._sessions: OrderedDict[bytes, None] = OrderedDict()
+        self._wrong: deque[float] = deque(maxlen=_WRONG_PER_MINUTE)
+
+    def link(self, *, lasts_s: float = float("inf")) -> str:
+        """A new link that works once."""
+        key = secrets.token_urlsafe(24)
+        self._links[_digest(key)] = time.monotonic() + lasts_s
+        return f"http://{self._address()}/login?key={key}"
+
+    def short_link(self) -> str:
+        """A link for another device, which expires if nobody uses it."""
+        return self.link(lasts_s=_LINK_LASTS_S)
+
+    def open_with_key(self, key: str) -> str | None:
+        """A session for a link that was not used before, or None."""
+        until = self._links.pop(_digest(key), None)
+        return self._session() if until is not None and time.monotonic() <= until else None
+
+    def open_with_token(self, token: str) -> str | None:
+        """A session for the token, or None."""
+        if self.token is None or not hmac.compare_digest(_digest(token), _digest(self.token)):
+            self._wrong.append(time.monotonic())
+            return None
+        return self._session()
+
+    @property
+    def patient(self) -> bool:
+        """Whether another token may be tried now."""
+        return len(self._wrong) < _WRONG_PER_MINUTE or time.monotonic() - self._wrong[0] > 60
+
+    def knows(self, session: str | None) -> bool:
+        """Whether a cookie is that of an open session."""
+        return session is not None and _digest(session) in self._sessions
+
+    def _session(self) -> str:
+        session = secrets.token_urlsafe(32)
+        self._sessions[_digest(session)] = None
+        while len(self._sessions) > _MOST_SESSIONS:
+            self._sessions.popitem(last=False)
+        return session
+
+    def _address(self) -> str:
+        """The name for links: the address itself, or the first name where it stands for all addresses."""
+        first = _with_port(self.host, self.port)
+        return first if first in self.hosts else sorted(self.hosts)[0]
+
+
+def _check(host: str, token: str | None, names: tuple[str, ...]) -> None:
+    if is_loopback(host):
+        return
+    if token is None or len(token) < _LEAST_TOKEN:
+        raise DoorError(
+            f"others can reach the address {host or '(all)'}, which takes a token of {_LEAST_TOKEN} characters or more",
+            where="--host",
+            remedy="Put one into the variable UNMIXNET_TOKEN, or leave --host away",
+        )
+    if host in _WILDCARDS and not names:
+        raise DoorError(
+            f"{host or '(all)'} stands for every address of this machine",
+            where="--host",
+            remedy="Say under which name the page is opened, such as --name enose.local",
+        )
+
+
+def _names(host: str, names: tuple[str, ...]) -> set[str]:
+    found = set(names) | ({host} if host not in _WILDCARDS else set())
+    return found | ({"127.0.0.1", "localhost", "::1"} if is_loopback(host) else set())
+
+
+def _with_port(name: str, port: int) -> str:
+    name = name.strip().lower()
+    return f"[{name}]:{port}" if ":" in name and not name.startswith("[") else f"{name}:{port}"
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "replace")).digest()
