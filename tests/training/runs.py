@@ -37,7 +37,6 @@ def arrays(n: int = 4, v: int = 2, dtype=np.float32, seed: int = 0) -> Arrays:
         sd=jnp.asarray(np.ones(M, dtype)),
         sign=jnp.asarray(np.array([1, -1], dtype)),
         session=jnp.asarray(np.zeros(n, np.int32)),
-        residuals=jnp.zeros((0, 1, M), dtype),
     )
 
 

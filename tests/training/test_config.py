@@ -37,8 +37,15 @@ def test_what_is_not_said_is_the_default():
     assert {field.name for field in fields(Weights)} - {"class_"} == set(type(config.objective).model_fields)
 
 
+def test_virtual_recordings_need_calibrated_physics():
+    with pytest.raises(ConfigError, match="calibrated physics"):
+        parse_training(TEXT + "virtual = 0.5\n")
+
+
 def test_what_is_said_reaches_settings_plan_and_recipe():
-    config = parse_training(TEXT + 'virtual = 0.5\nteacher = 1.0\nmixing = "linear"\n[objective]\nrec = 0.7\n')
+    config = parse_training(
+        TEXT + 'calibration = 9\nvirtual = 0.5\nteacher = 1.0\nmixing = "linear"\n[objective]\nrec = 0.7\n'
+    )
     assert (config.plan.epochs, config.plan.rate) == (3, 2e-3)
     assert config.window == 40
     assert config.stride == 20

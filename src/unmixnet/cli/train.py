@@ -123,10 +123,10 @@ def _epochs(total: int) -> Iterator[Watch]:
         task = bars.add_task("compiling", total=total)
 
         def watch(entry: dict[str, Any]) -> None:
-            if "epoch" not in entry:  # the physics is fitted before the first epoch
-                text = f"physics {entry['calibration']}/{entry['of']}  residual {entry['rms']:.3g}"
+            if "before" in entry:
+                text = f"{entry['before']} {entry['step']}/{entry['of']}  {entry['value']:.3g}"
                 bars.update(task, description=text)
-                told = entry["calibration"] % 100 == 0
+                told = entry["step"] % 100 == 0 or entry["step"] == entry["of"]
             else:
                 text = _losses(entry)
                 bars.update(task, completed=entry["epoch"], description=text)

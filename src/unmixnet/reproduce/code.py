@@ -10,7 +10,8 @@ import unmixnet
 __all__ = ["code_version", "stripped"]
 
 TRAINING = tuple(f"training/{name}.py" for name in ("epoch", "examples", "loss", "mixing", "run", "trainer"))
-UNMIXNET = (*TRAINING, "training/calibration.py", "training/virtual.py", "model", "objective", "physics")
+SCHOOLING = tuple(f"training/{name}.py" for name in ("calibration", "gauss_newton", "schooling", "virtual"))
+UNMIXNET = (*TRAINING, *SCHOOLING, "model", "objective", "physics")
 BASELINE = (*TRAINING, "baselines")
 INVERSE = (*UNMIXNET, "baselines/direct_inverse.py")
 PEER = ("peers", "data/preprocess.py", "data/response.py", "data/temporal.py")

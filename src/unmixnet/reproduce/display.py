@@ -48,9 +48,9 @@ class Display(Watch):
         self._bars.reset(self._one, description=_title(job), total=epochs or None, more="")
 
     def epoch(self, entry: Mapping[str, Any]) -> None:
-        """An epoch of the job is over, or a block of steps that calibrate its physics."""
-        if "calibration" in entry:
-            done = f"physics: step {entry['calibration']} of {entry['of']}, residual {entry['rms']:.4f}"
+        """An epoch of the job is over, or a block of the steps before the first."""
+        if "before" in entry:
+            done = f"{entry['before']}: step {entry['step']} of {entry['of']}, {entry['value']:.4f}"
             self._bars.update(self._one, more=done)
             return
         score = f"loss {entry['loss']:.3f}, validation {entry['validation']:.4f} (best {entry['best']:.4f})"

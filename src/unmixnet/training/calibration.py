@@ -20,10 +20,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.training.epoch import Arrays
+from unmixnet.training.gauss_newton import gauss_newton
 from unmixnet.training.virtual import Nuisance
 
 __all__ = ["Calibrated", "calibrate_physics"]
@@ -68,28 +70,62 @@ def calibrate_physics(
     *,
     window: int,
     steps: int,
+    polish: int = 0,
     rate: float = 1e-2,
     batch: int = 48,
     nuisance: Nuisance,
     seed: int = 0,
     watch: Callable[[dict[str, Any]], None] = lambda entry: None,
 ) -> Calibrated:
-    """Fit the global coefficients to the first window of every training recording."""
+    """Fit the global coefficients to the first window of every training recording.
+
+    Arguments:
+        steps: of Adam on random batches, which find the valley.
+        polish: steps of Gauss–Newton on all recordings, which go down it.
+    """
     n, M = arrays.traces.shape[0], arrays.traces.shape[2]
     sessions = int(np.max(np.asarray(arrays.session))) + 1
     nothing = Nuisances(jnp.zeros(n), jnp.zeros((sessions, M)), jnp.zeros((sessions, M)))
     encoder, physics = model.encoder, eqx.tree_at(lambda m: m.encoder, model, None)
     params, static = eqx.partition(physics, eqx.is_inexact_array)
-    chain = optax.adam(optax.warmup_cosine_decay_schedule(0, rate, max(1, steps // 20), steps, rate / 100))
     Y, a = arrays.traces[:, :window], arrays.targets
-    batch = min(batch, n)
 
-    def loss(found: tuple[Any, Nuisances], rows: Int[Array, " B"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        model = eqx.combine(found[0], static)
+    def left(found: tuple[Any, Nuisances], rows: Int[Array, " B"]) -> Float[Array, "B steps M"]:
         mine = jax.vmap(found[1].of)(rows, arrays.session[rows])
-        left = jax.vmap(partial(_residual, model))(Y[rows], a[rows], mine)
-        misfit = jnp.mean(left**2)
-        return misfit + nuisance.noise**2 * _prior(found[1], nuisance) / (n * left[0].size), misfit
+        return jax.vmap(partial(_residual, eqx.combine(found[0], static)))(Y[rows], a[rows], mine)
+
+    found: Any = (params, nothing)
+    found = _rough(found, left, n, steps, rate, min(batch, n), nuisance, seed, watch)
+    found = _fine(found, left, n, polish, nuisance, watch)
+    residuals = np.asarray(jax.jit(left)(found, jnp.arange(n)))
+    return Calibrated(
+        eqx.tree_at(lambda m: m.encoder, eqx.combine(found[0], static), encoder, is_leaf=lambda leaf: leaf is None),
+        residuals,
+        float(np.sqrt(np.mean(residuals**2))),
+        float(jnp.std(found[1].log_strength)),
+        float(jnp.std(found[1].log_gain)),
+    )
+
+
+def _rough(
+    found: Any,
+    left: Callable[..., Any],
+    n: int,
+    steps: int,
+    rate: float,
+    batch: int,
+    nuisance: Nuisance,
+    seed: int,
+    watch: Callable[[dict[str, Any]], None],
+) -> Any:
+    """Adam on random batches."""
+    chain = optax.adam(optax.warmup_cosine_decay_schedule(0, rate, max(1, steps // 20), steps, rate / 100))
+
+    def loss(found: Any, rows: Int[Array, " B"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        over = left(found, rows)
+        misfit = jnp.mean(over**2)
+        prior = sum(jnp.sum(part**2) for part in _prior(found[1], nuisance))
+        return misfit + nuisance.noise**2 * prior / (n * over[0].size), misfit
 
     @jax.jit
     def block(found, opt, start):
@@ -105,22 +141,36 @@ def calibrate_physics(
         (found, opt), misfit = jax.lax.scan(step, (found, opt), start + jnp.arange(_BLOCK))
         return found, opt, jnp.mean(misfit)
 
-    found: Any = (params, nothing)
     opt = chain.init(found)
     for start in range(0, steps, _BLOCK):
         found, opt, misfit = block(found, opt, jnp.asarray(start, jnp.int32))
-        watch({"calibration": start + _BLOCK, "of": steps, "rms": float(jnp.sqrt(misfit))})
-    fitted = eqx.combine(found[0], static)
-    every = jax.jit(lambda Y, a, mine: jax.lax.map(lambda one: _residual(fitted, *one), (Y, a, mine), batch_size=batch))
-    mine = jax.vmap(found[1].of)(jnp.arange(n), arrays.session)
-    residuals = np.asarray(every(Y, a, mine))
-    return Calibrated(
-        eqx.tree_at(lambda m: m.encoder, fitted, encoder, is_leaf=lambda leaf: leaf is None),
-        residuals,
-        float(np.sqrt(np.mean(residuals**2))),
-        float(jnp.std(found[1].log_strength)),
-        float(jnp.std(found[1].log_gain)),
-    )
+        watch({"before": "physics", "step": start + _BLOCK, "of": steps, "value": float(jnp.sqrt(misfit))})
+    return found
+
+
+def _fine(
+    found: Any,
+    left: Callable[..., Any],
+    n: int,
+    iterations: int,
+    nuisance: Nuisance,
+    watch: Callable[[dict[str, Any]], None],
+) -> Any:
+    """Gauss–Newton on all recordings; every residual is weighed so that the sum of squares is the loss."""
+    if iterations == 0:
+        return found
+    row, unravel = ravel_pytree(found)
+
+    def residuals(row: Float[Array, " P"]) -> tuple[Any, Any]:
+        found = unravel(row)
+        over = left(found, jnp.arange(n))
+        prior = [nuisance.noise * part / np.sqrt(over.size) for part in _prior(found[1], nuisance)]
+        return over / np.sqrt(over.size), prior
+
+    def tell(iteration: int, total: float) -> None:
+        watch({"before": "physics, finer", "step": iteration + 1, "of": iterations, "value": float(np.sqrt(total))})
+
+    return unravel(gauss_newton(residuals, row, iterations=iterations, watch=tell))
 
 
 def _residual(
@@ -133,14 +183,8 @@ def _residual(
     return model.observed(Y) - (air + mine.offset + jnp.exp(mine.log_gain) * (y - air))
 
 
-def _prior(found: Nuisances, nuisance: Nuisance) -> Float[Array, ""]:
-    """−2 ln of the Gaussian priors; what has no spread is held by a narrow one."""
-
-    def term(value: Float[Array, "*any"], sd: float) -> Float[Array, ""]:
-        return jnp.sum((value / max(sd, 1e-3)) ** 2)
-
-    return (
-        term(found.log_strength, nuisance.strength)
-        + term(found.log_gain, nuisance.gain)
-        + term(found.offset, nuisance.offset)
-    )
+def _prior(found: Nuisances, nuisance: Nuisance) -> list[Float[Array, "*any"]]:
+    """Nuisances over their standard deviations; what has no spread is held by a narrow one."""
+    spread = (nuisance.strength, nuisance.gain, nuisance.offset)
+    values = (found.log_strength, found.log_gain, found.offset)
+    return [value / max(sd, 1e-3) for value, sd in zip(values, spread, strict=True)]

@@ -129,10 +129,16 @@ class TrainingSection(Section):
     """Decay of the running mean of the weights that is kept."""
     calibration: int = Field(0, ge=0)
     """Steps in which the physics is fitted to the labelled recordings before the encoder learns."""
+    polish: int = Field(0, ge=0)
+    """Steps of Gauss–Newton that finish this fit."""
+    schooling: int = Field(0, ge=0)
+    """Steps in which the encoder then learns from virtual recordings alone, before it sees a real one."""
+    bank: int = Field(8192, gt=0)
+    """Virtual recordings that are solved, once."""
     teacher: float = Field(0.5, ge=0, le=1)
     """Probability that a window is solved from its true ratios."""
     virtual: float = Field(0.0, ge=0)
-    """Virtual recordings, made by the solver, for each real one."""
+    """Virtual recordings, made by the calibrated solver, for each real one; they need `calibration`."""
     virtual_gain: float = Field(0.1, ge=0)
     """Their session gains: sd of the logarithm."""
     virtual_offset: float = Field(0.0, ge=0)
@@ -231,5 +237,12 @@ def parse_training(text: str, *, name: str = "<text>") -> TrainConfig:
             f"a window of {config.data.window_s:g} s has no two steps of {config.model.step_s:g} s",
             where=f"{name}: data.window_s",
             remedy="Use a longer window or a shorter step",
+        )
+    told = config.training
+    if config.model.name == "unmixnet" and config.model.closure and told.virtual > 0 and told.calibration == 0:
+        raise ConfigError(
+            "virtual recordings are made by calibrated physics, and training.calibration is 0",
+            where=f"{name}: training.virtual",
+            remedy="Set training.calibration to some hundred steps, or training.virtual to 0",
         )
     return config

@@ -19,6 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
 
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.training.loss import Batch, Recipe, batch_loss, predict_ratios
+from unmixnet.training.virtual import Bank
 
 __all__ = ["Arrays", "EpochReport", "Plan", "TrainState", "make_epoch", "names_at", "restored", "start_state"]
 
@@ -76,8 +77,8 @@ class Arrays(eqx.Module):
     sign: Float[Array, " M"]
     session: Int[Array, " n"]
     """Number of the session of each training recording."""
-    residuals: Float[Array, "r steps M"]
-    """What calibration left over; none without it."""
+    bank: Bank | None = None
+    """Virtual recordings; none without calibration."""
 
 
 class EpochReport(eqx.Module):
@@ -190,7 +191,7 @@ def _epoch_of(
         one, two = jax.random.split(key)
         batch = Batch(_windows(arrays, rows, window, one), arrays.targets[rows])
         model = eqx.combine(unravel(row), static)
-        return batch_loss(model, batch, recipe, arrays.air, arrays.sd, arrays.sign, two, arrays.residuals)
+        return batch_loss(model, batch, recipe, arrays.air, arrays.sd, arrays.sign, two, arrays.bank)
 
     def validate(row, arrays):
         model = eqx.combine(unravel(row), static)

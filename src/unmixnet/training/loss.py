@@ -27,9 +27,9 @@ from unmixnet.objective.reconstruction import reconstruction_loss
 from unmixnet.objective.source import source_entropy
 from unmixnet.objective.weights import Weights
 from unmixnet.training.mixing import mixed_batch, with_session
-from unmixnet.training.virtual import Nuisance, Virtual, virtual_batch
+from unmixnet.training.virtual import Bank, Nuisance, Virtual, virtual_batch
 
-__all__ = ["Batch", "Recipe", "batch_loss", "predict_ratios"]
+__all__ = ["Batch", "Recipe", "batch_loss", "predict_ratios", "virtual_loss"]
 
 
 class Batch(eqx.Module):
@@ -71,7 +71,7 @@ def batch_loss(
     sd: Float[Array, " M"],
     sign: Float[Array, " M"],
     key: PRNGKeyArray,
-    residuals: Float[Array, "n steps M"] | None = None,
+    bank: Bank | None = None,
 ) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
     """Mean loss of a batch, and its parts before they are weighed."""
     one, two, three, four = jax.random.split(key, 4)
@@ -89,9 +89,8 @@ def batch_loss(
         parts = {"mix": jnp.mean(jax.vmap(lambda y, t, k: _baseline_mix(model, y, t, k))(Y, a, keys))}
         return parts["mix"], parts
     parts = jax.tree.map(jnp.mean, jax.vmap(lambda y, t, k: _sample_parts(model, y, t, recipe, k))(Y, a, keys))
-    if recipe.virtual > 0 and model.settings.closure:
-        B, T = round(recipe.virtual * Y.shape[0]), Y.shape[1]
-        parts["virtual"] = _virtual_mix(model, B, T, recipe, residuals, four)
+    if recipe.virtual > 0 and bank is not None:
+        parts["virtual"] = virtual_loss(model, bank, round(recipe.virtual * Y.shape[0]), Y.shape[1], recipe, four)
     if recipe.weights.ident > 0 and model.settings.closure:
         parts["ident"] = incoherence_loss(fingerprints(model, Y.shape[1]))
     scale = vars(recipe.weights)
@@ -147,17 +146,10 @@ def closure_parts(model: UnMixNet, solved: Solved) -> dict[str, Float[Array, ""]
     }
 
 
-def _virtual_mix(
-    model: UnMixNet,
-    B: int,
-    T: int,
-    recipe: Recipe,
-    residuals: Float[Array, "n steps M"] | None,
-    key: PRNGKeyArray,
-) -> Float[Array, ""]:
+def virtual_loss(model: UnMixNet, bank: Bank, B: int, T: int, recipe: Recipe, key: PRNGKeyArray) -> Float[Array, ""]:
     """L_mix on virtual recordings, and what is known of them besides: their strength and the gains of their sensors."""
     one, two = jax.random.split(key)
-    made = virtual_batch(model, B, T, recipe.nuisance, one, residuals=residuals)
+    made = virtual_batch(bank, B, T, recipe.nuisance, one)
 
     def told(this: Virtual, key: PRNGKeyArray) -> Float[Array, ""]:
         inference = model(this.Y, key=key)

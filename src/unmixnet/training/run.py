@@ -18,10 +18,10 @@ from unmixnet.data.recording import Recording
 from unmixnet.data.response import Baseline as Clean
 from unmixnet.errors import ConfigError
 from unmixnet.model.unmixnet import UnMixNet
-from unmixnet.training.calibration import Calibrated, calibrate_physics
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.epoch import Arrays
 from unmixnet.training.examples import Examples, gather_examples, windows_of
+from unmixnet.training.schooling import schooled
 from unmixnet.training.trainer import Fit, fit
 
 __all__ = ["Prepared", "build_model", "clean_air", "prepare", "train"]
@@ -67,7 +67,6 @@ class Prepared:
             jnp.asarray(self.ready.sd, jnp.float32),
             jnp.asarray(self.sign, jnp.float32),
             jnp.asarray(_numbers(self.sessions, len(self.train)), jnp.int32),
-            jnp.zeros((0, 1, M), jnp.float32),
         )
 
 
@@ -123,8 +122,8 @@ def train(
     model = build_model(config, prepared.components, channels, air=air, sign=sign, seed=seed)
     arrays = prepared.arrays()
     if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:
-        found = _calibrated(model, arrays, config, seed, watch)
-        model, arrays = found.model, eqx.tree_at(lambda a: a.residuals, arrays, jnp.asarray(found.residuals))
+        model, bank = schooled(model, arrays, config, seed, watch)
+        arrays = eqx.tree_at(lambda a: a.bank, arrays, bank, is_leaf=lambda leaf: leaf is None)
     return fit(
         model,
         arrays,
@@ -137,21 +136,6 @@ def train(
         tag=config.tag,
         watch=watch,
         epoch_of=epoch_of,
-    )
-
-
-def _calibrated(
-    model: UnMixNet, arrays: Arrays, config: TrainConfig, seed: int, watch: Callable[..., None]
-) -> Calibrated:
-    """The physics fitted before the first epoch; a resumed run does it again, to the bit."""
-    return calibrate_physics(
-        model,
-        arrays,
-        window=config.window,
-        steps=config.training.calibration,
-        nuisance=config.recipe.nuisance,
-        seed=seed,
-        watch=watch,
     )
 
 
