@@ -1,6 +1,7 @@
 """A recording as a model sees it: its channels, its signal, its rate, its clock."""
 
 import difflib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from unmixnet.errors import UnmixError
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.examples import resampled
 
-__all__ = ["Trace", "trace_of"]
+__all__ = ["Trace", "missing_channels", "trace_of"]
 
 _MOST_MISSING = 0.1
 """Share of a channel's readings that may be filled in."""
@@ -55,20 +56,27 @@ def trace_of(recording: Recording, ready: Preprocessing, config: TrainConfig) ->
 
 
 def _selected(recording: Recording, channels: tuple[str, ...]) -> Recording:
-    absent = [name for name in channels if name not in recording.channels]
+    if absent := missing_channels(channels, recording.channels, where=recording.path):
+        raise absent
+    return recording.select(channels)
+
+
+def missing_channels(needed: Sequence[str], given: Sequence[str], *, where: str) -> UnmixError | None:
+    """The error that says which channels a model misses, or None if it has all."""
+    absent = [name for name in needed if name not in given]
     if not absent:
-        return recording.select(channels)
-    spare = [name for name in recording.channels if name not in channels]
+        return None
+    spare = [name for name in given if name not in needed]
     near = difflib.get_close_matches(absent[0], spare, 1, cutoff=0.5)
     remedy = (
         f"Rename the column {near[0]!r} to {absent[0]!r} if it is that sensor"
         if near
         else "Rename the column that holds it, or train a model on the channels that you have"
     )
-    raise UnmixError(
-        f"there is no channel {', '.join(absent)}; the file has {', '.join(recording.channels)}, "
-        f"the model needs {', '.join(channels)}",
-        where=recording.path,
+    return UnmixError(
+        f"there is no channel {', '.join(absent)}; the file has {', '.join(given)}, "
+        f"the model needs {', '.join(needed)}",
+        where=where,
         remedy=remedy,
     )
 

@@ -1,6 +1,8 @@
 """From one recording to one answer: shares, how far to trust them, and the physics that implies them."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,7 +19,10 @@ from unmixnet.inference.windows import encode, solve
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.rollout import Rollout
 
-__all__ = ["unmix", "verdict_of"]
+if TYPE_CHECKING:
+    from unmixnet.session import SessionCalibration
+
+__all__ = ["Read", "answer_of", "solver_of", "unmix", "verdict_of"]
 
 _UNITS = {
     "level": "reading",
@@ -28,7 +33,7 @@ _UNITS = {
 
 
 @dataclass(frozen=True, eq=False)
-class _Read:
+class Read:
     """A recording after the model has read it.
 
     Arguments:
@@ -46,20 +51,25 @@ class _Read:
     findings: tuple[str, ...]
 
 
-def unmix(bundle: Bundle, recording: Recording, *, refine: int = 0) -> Answer:
+def unmix(
+    bundle: Bundle, recording: Recording, *, refine: int = 0, session: "SessionCalibration | None" = None
+) -> Answer:
     """What is in a recording.
 
     Arguments:
         bundle: with UnMixNet in it; a baseline has no solver to answer with.
         refine: gradient steps through the solver on the encoder's answer.
+        session: calibration of the sensors in the session of this recording.
     """
-    model = _solver(bundle)
-    read = _read(bundle, model, recording, refine)
+    model = solver_of(bundle)
+    read = _read(bundle, model, recording, refine, session)
     if not np.all(np.isfinite(read.evidence.ratios)):
         raise UnmixError(
             "the model gives no finite answer", where=recording.path, remedy="Check the readings with `unmixnet check`"
         )
-    return _answer(bundle, model, recording, read)
+    return answer_of(
+        bundle, read, path=recording.path, unit=_unit(bundle, recording), noticed=_noticed(bundle, recording)
+    )
 
 
 def verdict_of(bundle: Bundle, evidence: Evidence) -> Verdict:
@@ -73,9 +83,14 @@ def verdict_of(bundle: Bundle, evidence: Evidence) -> Verdict:
     return Verdict.MIXTURE
 
 
-def _read(bundle: Bundle, model: UnMixNet, recording: Recording, refine: int) -> _Read:
+def _read(
+    bundle: Bundle, model: UnMixNet, recording: Recording, refine: int, session: "SessionCalibration | None"
+) -> Read:
     window, stride = bundle.config.window, model.settings.stride
     trace = trace_of(recording, bundle.ready, bundle.config)
+    if session is not None:
+        session.check(bundle)
+        trace = replace(trace, signal=session.apply(trace.signal), findings=(*trace.findings, session.sentence))
     asked = list(starts_of(len(trace), window, bundle.config.stride))
     shown = stitch_starts(len(trace), window, stride)
     begins = sorted({*asked, *shown})
@@ -96,10 +111,16 @@ def _read(bundle: Bundle, model: UnMixNet, recording: Recording, refine: int) ->
         sign=bundle.sign,
     )
     findings += troubles(run, trace.time_s[begins], model.settings.step_s)
-    return _Read(trace, evidence, asked, shown, [begins.index(start) for start in shown], run, findings)
+    return Read(trace, evidence, asked, shown, [begins.index(start) for start in shown], run, findings)
 
 
-def _answer(bundle: Bundle, model: UnMixNet, recording: Recording, read: _Read) -> Answer:
+def answer_of(bundle: Bundle, read: Read, *, path: str, unit: str, noticed: Sequence[str] = ()) -> Answer:
+    """The answer from what the model has read.
+
+    Arguments:
+        path: the recording's place; `unit`: of its traces; `noticed`: what its reader wants to say.
+    """
+    model = solver_of(bundle)
     calibration, evidence, time_s = bundle.calibration, read.evidence, read.trace.time_s
     shares = calibration.shares(evidence.ratios)
     low, high = calibration.intervals.of(shares)
@@ -110,7 +131,7 @@ def _answer(bundle: Bundle, model: UnMixNet, recording: Recording, read: _Read) 
     mean, sd = np.array(bundle.ready.mean), np.array(bundle.ready.sd)
     novelty = calibration.novelty
     return Answer(
-        recording=recording.path,
+        recording=path,
         model=bundle.name,
         model_digest=bundle.digest,
         verdict=verdict_of(bundle, evidence),
@@ -124,7 +145,7 @@ def _answer(bundle: Bundle, model: UnMixNet, recording: Recording, read: _Read) 
         novelty=float("nan") if novelty is None else novelty.p_value(novelty.score(evidence)),
         fit=float(np.sqrt(np.mean((seen - whole.y) ** 2))),
         channels=bundle.ready.channels,
-        unit=_unit(bundle, recording),
+        unit=unit,
         time_s=time_s[whole.rows],
         measured=seen * sd + mean,
         reconstructed=whole.y * sd + mean,
@@ -132,12 +153,13 @@ def _answer(bundle: Bundle, model: UnMixNet, recording: Recording, read: _Read) 
         window_ratios=calibration.finish(evidence.ratios),
         states=states_of(read.run, read.places[middle], time_s[read.shown[middle] + steps], model.chamber),
         closure=closure_of(read.run),
-        findings=(*_noticed(bundle, recording), *read.findings),
+        findings=(*noticed, *read.findings),
         confidence_note=_confidence(bundle),
     )
 
 
-def _solver(bundle: Bundle) -> UnMixNet:
+def solver_of(bundle: Bundle) -> UnMixNet:
+    """The model of a bundle that has a solver; any other is refused."""
     if not bundle.has_solver:
         raise ConfigError(
             f"the bundle {bundle.name} holds {bundle.config.model.name} without a solver, which cannot be unmixed with",
