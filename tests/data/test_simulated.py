@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from unmixnet.data.coherence import coherence
 from unmixnet.data.datasets import Entry, load
 from unmixnet.data.protocols import hold_out, protocol
 from unmixnet.data.protocols import measured as measured_recordings
@@ -23,6 +24,7 @@ from unmixnet.data.simulated_bounds import recording_bounds
 from unmixnet.data.simulated_truth import true_states
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.physics.species import SPECIES
+from unmixnet.reproduce import fingerprints as pure
 
 SMALL = Setting(4, sessions=2)
 
@@ -85,6 +87,14 @@ def test_eight_sensors_smell_the_same_recipes(dataset):
     assert other.entries == dataset.entries
 
 
+def test_every_simulated_recording_counts_as_measured(dataset):
+    found = measured_recordings(dataset)
+    assert {split: len(pieces) for split, pieces in found.items()} == {
+        split: len(dataset.of(split)) for split in dataset.splits
+    }
+    assert all(piece.session for pieces in found.values() for piece in pieces)
+
+
 def test_too_few_sensors_or_sessions_are_refused_with_a_remedy():
     for wrong in ({"sensors": 0}, {"sessions": 1}):
         with pytest.raises(ConfigError, match="expected at least"):
@@ -117,6 +127,13 @@ def test_no_two_foods_are_the_same_to_this_array_in_level_or_in_time(counts):
 def noise_of(counts: np.ndarray) -> np.ndarray:
     """sd of the white noise, rounding included, from first differences in clean air."""
     return np.diff(counts[:, :10], axis=1).std(axis=(0, 1)) / np.sqrt(2)
+
+
+def test_pure_foods_have_fingerprints_that_theory_can_judge(small, monkeypatch):
+    monkeypatch.setattr(pure, "load", lambda name, root: small)
+    found = pure.pure_fingerprints("simulated", None, response="log-conductance", baseline="recording")
+    assert set(found.components) == set(small.components) and set(found.counts) == {1}
+    assert 0 < coherence(found).mu_raw < 1
 
 
 def test_the_noise_is_that_of_smellnet(counts):

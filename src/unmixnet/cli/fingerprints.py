@@ -14,7 +14,9 @@ __all__ = ["fingerprints"]
 
 
 def fingerprints(
-    dataset: Annotated[str, typer.Argument(help="smellnet-mixture, smellnet-base, or folder (with --data).")],
+    dataset: Annotated[
+        str, typer.Argument(help="smellnet-mixture, smellnet-base, simulated, or folder (with --data).")
+    ],
     data: Annotated[Path | None, typer.Option(help="Data folder; else the variable UNMIXNET_DATA.")] = None,
     response: Annotated[str, typer.Option(help="level, relative, log-ratio or log-conductance.")] = "level",
     baseline: Annotated[str, typer.Option(help="none, recording or reference.")] = "none",

@@ -32,6 +32,7 @@ __all__ = [
     "Plan",
     "Setting",
     "drift",
+    "is_simulated",
     "noise_counts",
     "plan_of",
     "setting_of",
@@ -104,6 +105,11 @@ def simulated_dataset(*, sensors: int = 4, sessions: int = 6, seed: int = 0) -> 
     entries = tuple(Entry(path, split, label, f"session{session}") for path, split, label, session in rows)
     name = "simulated" if sensors == 4 else f"simulated-{sensors}"
     return Dataset(name, Path(name), entries, COMPONENTS, _Reader(setting))
+
+
+def is_simulated(data: Dataset) -> bool:
+    """Whether the recordings of a data set come from the solver, and none from a file."""
+    return isinstance(data.reader, _Reader)
 
 
 def setting_of(data: Dataset | Setting) -> Setting:
