@@ -1,0 +1,124 @@
+"""Exports say what the store says, appear complete or not at all, and need little memory."""
+
+import math
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from unmixnet.data.osmell import read_osmell
+from unmixnet.data.reader import read_recording
+from unmixnet.data.recording import Mixture
+from unmixnet.errors import UnmixError
+from unmixnet.live.sample import Sample
+from unmixnet.live.store import Store
+from unmixnet.live.store_export import csv_chunks, export_csv, export_osmell, export_parquet
+
+CHANNELS = ("MOX1", "MOX2")
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.open(tmp_path / "store.db") as opened:
+        yield opened
+
+
+def filled(store: Store, rows: int) -> int:
+    session = store.start_session("board", CHANNELS, "counts")
+    rng = np.random.default_rng(0)
+    readings = np.round(300 + 10 * rng.normal(size=(rows, 2)), 2)
+    readings[3, 1] = math.nan
+    store.append(session, [Sample(row / 10, tuple(values)) for row, values in enumerate(readings.tolist())])
+    return session
+
+
+def test_the_csv_is_read_as_the_recording_it_was(store, tmp_path):
+    session = filled(store, 500)
+    again = read_recording(export_csv(store, tmp_path / "out.csv", session))
+    known = store.recording(store.add_recording(session, 0.0, 50.0, "x"))
+    np.testing.assert_array_equal(again.readings, known.readings)
+    np.testing.assert_array_equal(again.time_s, known.time_s)
+    assert again.channels == CHANNELS and again.units == ("counts", "counts")
+
+
+def test_the_parquet_holds_the_same_numbers(store, tmp_path):
+    session = filled(store, 500)
+    table = pd.read_parquet(export_parquet(store, tmp_path / "out.parquet", session, 1.0, 2.0))
+    samples = list(store.samples(session, 1.0, 2.0))
+    assert list(table.columns) == ["time_s", *CHANNELS] and len(table) == 11
+    np.testing.assert_array_equal(table.to_numpy(), [[s.time_s, *s.values] for s in samples])
+
+
+def test_an_empty_span_is_an_empty_table(store, tmp_path):
+    session = filled(store, 10)
+    assert b"".join(csv_chunks(store, session, 5.0, 6.0)) == b"time_s,MOX1 [counts],MOX2 [counts]\n"
+    assert len(pd.read_parquet(export_parquet(store, tmp_path / "out.parquet", session, 5.0, 6.0))) == 0
+
+
+def test_the_osmell_holds_recording_label_and_events(store, tmp_path):
+    session = filled(store, 500)
+    store.add_event(session, 12.0, "mark", "jar opened")
+    store.add_event(session, 45.0, "mark", "too late")
+    label = Mixture.from_parts(["mango", "strawberry"], [20, 80])
+    number = store.add_recording(session, 10.0, 40.0, "first try", label)
+    found = read_osmell(export_osmell(store, tmp_path / "out.osmell", number))
+    np.testing.assert_array_equal(found.recording.readings, store.recording(number).readings)
+    assert found.recording.label == label
+    assert [(event.label, event.start_s, event.note) for event in found.events] == [("mark", 2.0, "jar opened")]
+
+
+def test_names_with_commas_cannot_break_the_table(store):
+    session = store.start_session("board", ("a,b", 'say "no"'), "counts")
+    store.append(session, [Sample(0.0, (1.0, 2.0))])
+    head, row, _ = b"".join(csv_chunks(store, session)).split(b"\n")
+    assert head == b'time_s,"a,b [counts]","say ""no"" [counts]"' and row == b"0,1,2"
+
+
+@pytest.mark.parametrize("export", [export_csv, export_parquet])
+def test_an_export_that_fails_leaves_the_old_file_and_no_other(store, tmp_path, monkeypatch, export):
+    session, target = filled(store, 9000), tmp_path / "out" / "table"
+    target.parent.mkdir()
+    target.write_text("old")
+    samples = store.samples
+
+    def breaks(*given):
+        for i, sample in enumerate(samples(*given)):
+            if i == 6000:
+                raise UnmixError("the disk is gone")
+            yield sample
+
+    monkeypatch.setattr(store, "samples", breaks)
+    with pytest.raises(UnmixError, match="disk is gone"):
+        export(store, target, session)
+    assert [path.name for path in target.parent.iterdir()] == ["table"] and target.read_text() == "old"
+
+
+def test_a_place_that_cannot_be_written_is_an_error_with_its_name(store, tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(UnmixError, match=r"out\.csv"):
+        export_csv(store, tmp_path / "file" / "out.csv", filled(store, 10))
+
+
+def peaks(store: Store, monkeypatch, read) -> list[int]:
+    """Most memory that reading a short and a long session needs, in pages of a few rows."""
+    monkeypatch.setattr("unmixnet.live.store._ROWS_AT_ONCE", 128)
+    monkeypatch.setattr("unmixnet.live.store_export._ROWS_AT_ONCE", 128)
+    sessions, found = [filled(store, rows) for rows in (1000, 5000)], []
+    for session in [sessions[0], *sessions]:  # the first time imports what is needed
+        tracemalloc.start()
+        read(session)
+        found.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    return found[1:]
+
+
+@pytest.mark.parametrize("export", [export_csv, export_parquet])
+def test_a_longer_session_needs_no_more_memory(store, tmp_path, monkeypatch, export):
+    short, long = peaks(store, monkeypatch, lambda session: export(store, tmp_path / "out", session))
+    assert long < 1.2 * short
+
+
+def test_twin_a_list_of_all_samples_needs_more(store, monkeypatch):
+    short, long = peaks(store, monkeypatch, lambda session: list(store.samples(session)))
+    assert long > 2 * short
