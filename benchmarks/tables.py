@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.model_parts import novelty_part, simulated_part, smellnet_part, training_part
 from benchmarks.parts import audit_part, peers_part
 from benchmarks.physics_parts import simulation_keys, solver_part, validate_part
 
@@ -67,24 +68,42 @@ def _source(record: dict, machine: dict) -> str:
     return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {where}."
 
 
-TABLES: dict[str, Callable[[dict], list[str]]] = {"reader": _reader, "malformed": _malformed}
+TABLES: dict[str, Callable[[dict], list[str]]] = {
+    "reader": _reader,
+    "malformed": _malformed,
+    "training": training_part,
+    "novelty": novelty_part,
+}
 PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "peers": peers_part,
     "audit": audit_part,
     "validate": validate_part,
     "solver": solver_part,
+    "simulated": simulated_part,
+    "smellnet": smellnet_part,
 }
 """Tables that show one part of a result file: `<!-- table peers:smellnet-base:official -->`."""
 
+LATER = {
+    "simulated": "unmixnet reproduce simulated",
+    "smellnet": "unmixnet reproduce smellnet",
+    "training": "unmixnet bench training --output benchmarks/results/training.json",
+    "novelty": "unmixnet reproduce novelty",
+}
+"""Results that a checkout may not have yet, with the command that makes them."""
 
-def filled(page: str) -> str:
+
+def filled(page: str, results: Path = RESULTS) -> str:
     """The page with every table made anew."""
 
     def table(match: re.Match) -> str:
         name, _, part = match[2].partition(":")
         if name == "simulation-keys":
             return match[1] + "\n".join(simulation_keys()) + "\n" + match[3]
-        record = json.loads((RESULTS / f"{name}.json").read_text())
+        path = results / f"{name}.json"
+        if name in LATER and not path.is_file():
+            return f"{match[1]}Not measured yet: run `{LATER[name]}`.\n{match[3]}"
+        record = json.loads(path.read_text())
         lines = PARTS[name](record, part) if part else TABLES[name](record)
         return match[1] + "\n".join(lines) + "\n" + match[3]
 

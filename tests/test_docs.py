@@ -1,9 +1,16 @@
 """Numbers in the documentation are those of the stored results; names in it are those of the code."""
 
+import json
 import re
+from dataclasses import asdict
 
 import pytest
-from benchmarks.tables import PAGES, ROOT, filled
+from benchmarks.tables import LATER, PAGES, ROOT, filled
+
+from unmixnet.provenance import provenance
+from unmixnet.reproduce.coefficients import CoefficientError
+from unmixnet.reproduce.rows import Row
+from unmixnet.reproduce.states import StateScore
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -17,6 +24,105 @@ def test_a_number_changed_by_hand_would_be_noticed():
     changed = page.replace("| damaged copies of real files |", "| damaged |")
     assert changed != page
     assert filled(changed) == page
+
+
+# ---------------------------------------------------------------- tables of results that may still be missing
+
+
+def stored(folder, name: str, **values) -> None:
+    (folder / f"{name}.json").write_text(json.dumps(provenance("made up", **values)))
+
+
+def table(name: str) -> str:
+    return f"<!-- table {name} -->\n<!-- end -->\n"
+
+
+def row(protocol: str, model: str, mean: float, metric: str = "MAE", level: str = "recording", seeds: int = 1) -> dict:
+    return asdict(Row(protocol, "any", level, model, metric, mean, 0.0011, mean / 2, 2 * mean, 36, seeds))
+
+
+@pytest.fixture
+def simulated(tmp_path):
+    """A study of two models on four sensors, in the form in which `reproduce simulated` stores it."""
+    learned = {
+        "states R²": [
+            asdict(StateScore("simulated:seen", q, 0.5, 0.875, 36)) for q in ("concentration", "flux", "coverage")
+        ],
+        "coefficients": [asdict(CoefficientError("k_des", 48, 0.02, 0.5))],
+    }
+    clean = {"name": "k_des", "entries": 48, "identifiable": 40, "worst identifiable error": 0.031}
+    coherence = {"mu_raw": 0.98765, "mu_whitened": 0.9, "guaranteed": 1, "confusable": [["clove", "mango", 0.91]]}
+    stored(
+        tmp_path,
+        "simulated",
+        rows=[
+            row("simulated:seen", "mean", 0.1, seeds=3),
+            row("simulated:seen", "Cramér–Rao bound, support known", 0.01),
+            row("simulated:seen", "unmixnet", 0.02),
+            row("simulated:seen", "unmixnet", 0.7, level="window"),
+        ],
+        studies={"simulated": {"coherence": coherence, "unmixnet": [learned]}},
+        missing=["simulated: ldac"],
+        **{"recovery from clean data": {"combinations": [clean], "untold directions": 16}},
+    )
+    return tmp_path
+
+
+def test_scores_of_simulated_recordings_have_intervals_and_the_bound_stands_last(simulated):
+    lines = [line for line in filled(table("simulated:scores"), simulated).splitlines() if line.startswith("| ")]
+    assert lines[1] == "| mean | 0.1000 ± 0.0011 [0.0500, 0.2000] |  |  |  |"
+    assert lines[2] == "| unmixnet | **0.0200** [0.0100, 0.0400] |  |  |  |"
+    assert lines[3].startswith("| Cramér–Rao bound, support known | 0.0100 ")
+
+
+@pytest.mark.parametrize(
+    ("part", "shows"),
+    [
+        ("coherence", "| simulated | 0.9877 | 0.9000 | 1 component(s) | clove–mango (0.91) |"),
+        ("states", "| simulated:seen | 0.500 (0.875) | 0.500 (0.875) | 0.500 (0.875) |"),
+        ("coefficients", "| k_des | 40 of 48 | 3.1 % | 2 % | 50 % |"),
+        ("coefficients", "Directions that no recording tells: 16."),
+        ("scores", "Not finished: simulated: ldac."),
+    ],
+)
+def test_below_the_scores_stands_what_only_a_simulation_shows(simulated, part, shows):
+    assert shows in filled(table(f"simulated:{part}"), simulated).splitlines()
+
+
+def test_smellnet_shows_recordings_and_windows_beside_each_other(tmp_path):
+    protocol = "smellnet-mixture:clean:seen"
+    stored(
+        tmp_path, "smellnet", quick=True, rows=[row(protocol, "mean", 0.1), row(protocol, "mean", 0.2, level="window")]
+    )
+    page = filled(table(f"smellnet:{protocol}"), tmp_path)
+    assert "| mean | 0.100 [0.050, 0.200] | 0.200 |" in page
+    assert "not how well" in page
+
+
+def test_a_training_step_shows_its_shares(tmp_path):
+    stored(
+        tmp_path,
+        "training",
+        problem={"batch": 32, "odorants": 12, "window_s": 30.0, "size": "small", "float": 32},
+        seconds={"encoder, forward": 0.0123},
+        memory_bytes={"encoder, forward": 45.6e6},
+        shares={"encoder": 0.4, "solver forward": 0.2, "solver backward": 0.4},
+        closed_loop_over_encoder=2.5,
+    )
+    page = filled(table("training"), tmp_path)
+    assert "| encoder, forward | 12.3 | 45.6 |" in page
+    assert "encoder 40 %, solver forward 20 %, solver backward 40 %. The closed loop costs 2.50 times" in page
+
+
+@pytest.mark.parametrize("name", ["simulated:scores", "smellnet:smellnet-base:official", "training", "novelty"])
+def test_what_is_not_measured_says_so_and_how_to_measure_it(name, tmp_path):
+    page = filled(table(name), tmp_path)
+    assert f"Not measured yet: run `{LATER[name.split(':')[0]]}`." in page
+
+
+def test_twin_a_result_that_was_measured_may_not_disappear(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        filled(table("reader"), tmp_path)
 
 
 # ---------------------------------------------------------------- names

@@ -1,0 +1,180 @@
+"""Tables of the studies: every model on simulated recordings and on SmellNet, a training step, and novelty."""
+
+from collections.abc import Iterable
+
+__all__ = ["novelty_part", "simulated_part", "smellnet_part", "training_part"]
+
+_PLACES = [(f"{data}:{split}", title) for data, title in (("simulated", "4 sensors"), ("simulated-8", "8 sensors"))
+           for split in ("seen", "unseen")]  # fmt: skip
+_BOUND = "Cramér–Rao"
+_LEVELS = ("recording", "window")
+_METRICS = {"MAE": ("MAE", "acc@0.1", "TopK hit", "support F1@0.1"), "Acc@1": ("Acc@1", "Acc@5", "macro-F1")}
+
+
+def simulated_part(record: dict, part: str) -> list[str]:
+    """`scores`, `coherence`, `states` or `coefficients`."""
+    made = {"scores": _scores, "coherence": _coherence, "states": _states, "coefficients": _coefficients}
+    return [*made[part](record), "", *_source(record)]
+
+
+def _scores(record: dict) -> list[str]:
+    """MAE per recording on every split, best of a column in bold; bounds below."""
+    found = {
+        (r["model"], r["protocol"]): r for r in record["rows"] if (r["metric"], r["level"]) == ("MAE", "recording")
+    }
+    models = list(dict.fromkeys(model for model, _ in found))
+    best = {
+        place: min((r["mean"] for (m, p), r in found.items() if p == place and _BOUND not in m), default=None)
+        for place, _ in _PLACES
+    }
+    rows = [
+        [model, *(_score(found.get((model, place)), best[place]) for place, _ in _PLACES)]
+        for model in sorted(models, key=lambda name: _BOUND in name)
+    ]
+    columns = [f"{title}, {place.rpartition(':')[2]}" for place, title in _PLACES]
+    return _table(["model", *columns], rows)
+
+
+def _score(row: dict | None, best: float | None = None) -> str:
+    if row is None:
+        return ""
+    spread = f" ± {row['sd']:.4f}" if row["seeds"] > 1 else ""
+    mean = f"**{row['mean']:.4f}**" if row["mean"] == best else f"{row['mean']:.4f}"
+    return f"{mean}{spread} [{row['lo']:.4f}, {row['hi']:.4f}]"
+
+
+def _coherence(record: dict) -> list[str]:
+    rows = []
+    for name, study in record["studies"].items():
+        c = study["coherence"]
+        worst = ", ".join(f"{first}–{second} ({mu:.2f})" for first, second, mu in c["confusable"][:3])
+        values = [f"{c['mu_raw']:.4f}", f"{c['mu_whitened']:.4f}", f"{c['guaranteed']} component(s)", worst]
+        rows.append([name, *values])
+    return _table(["data", "coherence, raw", "whitened", "Theorem 1 guarantees", "most alike"], rows)
+
+
+def _states(record: dict) -> list[str]:
+    """R², the mean over seeds, as inferred and with one factor per substance."""
+    rows = []
+    for study in record["studies"].values():
+        scores = [score for seed in study["unmixnet"] for score in seed["states R²"]]
+        for protocol in dict.fromkeys(score["protocol"] for score in scores):
+            mine = [score for score in scores if score["protocol"] == protocol]
+            cells = [_r2(s for s in mine if s["quantity"] == q) for q in ("concentration", "flux", "coverage")]
+            rows.append([protocol, *cells])
+    if not rows:
+        return ["States were not inferred in this run."]
+    columns = ["protocol", *(f"R² of {q}, as inferred (one factor per substance)" for q in ("c", "J", "θ"))]
+    return _table(columns, rows)
+
+
+def _r2(scores: Iterable[dict]) -> str:
+    scores = list(scores)
+    raw, scaled = (sum(score[key] for score in scores) / len(scores) for key in ("raw", "scaled"))
+    return f"{raw:.3f} ({scaled:.3f})"
+
+
+def _coefficients(record: dict) -> list[str]:
+    """What a fit to clean data recovers, beside what training found on noisy data with coarser cells."""
+    trained: dict[str, dict] = {}
+    for study in record["studies"].values():
+        for seed in study["unmixnet"][:1]:
+            trained = trained or {error["name"]: error for error in seed["coefficients"]}
+    clean = {one["name"]: one for one in record.get("recovery from clean data", {}).get("combinations", ())}
+    rows = []
+    for name in dict.fromkeys([*clean, *trained]):
+        rows.append([name, *_recovered(clean.get(name)), *_learned(trained.get(name))])
+    if not rows:
+        return ["Coefficients were not compared in this run."]
+    columns = ["coefficient", "told by clean recordings", "largest error there"]
+    lines = _table([*columns, "trained: median error", "largest"], rows)
+    untold = record.get("recovery from clean data", {}).get("untold directions")
+    return lines if untold is None else [*lines, "", f"Directions that no recording tells: {untold}."]
+
+
+def _recovered(one: dict | None) -> list[str]:
+    if one is None:
+        return ["", ""]
+    worst = one["worst identifiable error"]
+    return [f"{one['identifiable']} of {one['entries']}", "–" if worst is None else f"{100 * worst:.2g} %"]
+
+
+def _learned(error: dict | None) -> list[str]:
+    return ["", ""] if error is None else [f"{100 * error[key]:.2g} %" for key in ("median", "largest")]
+
+
+def smellnet_part(record: dict, part: str) -> list[str]:
+    """One protocol: every model, per recording and per window; nulls and peers first."""
+    rows = [row for row in record["rows"] if row["protocol"] == part]
+    if not rows:
+        return [f"{part}: not in this run.", "", *_source(record)]
+    found = {(r["model"], r["metric"], r["level"]): r for r in rows}
+    metrics = next(names for first, names in _METRICS.items() if any(r["metric"] == first for r in rows))
+    columns = [(metric, level) for metric in metrics for level in _LEVELS]
+    lines = [
+        [model, *(_value(found.get((model, *column)), interval=i == 0) for i, column in enumerate(columns))]
+        for model in dict.fromkeys(r["model"] for r in rows)
+    ]
+    return [*_table(["model", *(", ".join(column) for column in columns)], lines), "", *_source(record)]
+
+
+def _value(row: dict | None, *, interval: bool) -> str:
+    if row is None:
+        return ""
+    spread = f" ± {row['sd']:.3f}" if row["seeds"] > 1 else ""
+    return f"{row['mean']:.3f}{spread}" + (f" [{row['lo']:.3f}, {row['hi']:.3f}]" if interval else "")
+
+
+def training_part(record: dict) -> list[str]:
+    """Where the time of a training step goes."""
+    problem, seconds, memory = record["problem"], record["seconds"], record["memory_bytes"]
+    rows = [[name, f"{1e3 * seconds[name]:.3g}", f"{memory[name] / 1e6:.3g}"] for name in seconds]
+    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in record["shares"].items())
+    what = f"batch {problem['batch']}, {problem['odorants']} odorants, {problem['window_s']:g} s, `{problem['size']}`"
+    return [
+        *_table([what, "ms", "MB"], rows),
+        "",
+        f"Shares of a step: {shares}. The closed loop costs {record['closed_loop_over_encoder']:.2f} times the same "
+        "step without the solver.",
+        *_source(record),
+    ]
+
+
+def novelty_part(record: dict) -> list[str]:
+    """Recordings of a substance that training never had, against known ones; nulls beside the score."""
+    rows = [
+        [row["data"], row["substance"], row["score"], f"{row['known']} / {row['unknown']}",
+         f"{row['auroc']:.3f} [{row['lo']:.3f}, {row['hi']:.3f}]", *(_share(row[k]) for k in ("false_alarms", "found"))]
+        for row in record["rows"]
+    ]  # fmt: skip
+    columns = ["data", "left out", "score", "known / unknown", "AUROC", "false alarms", "found"]
+    return [*_table(columns, rows), "", *_source(record)]
+
+
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{100 * value:.0f} %"
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> list[str]:
+    return [
+        "| " + " | ".join(columns) + " |",
+        "|" + "---|" * len(columns),
+        *("| " + " | ".join(row) + " |" for row in rows),
+    ]
+
+
+def _source(record: dict) -> list[str]:
+    """Where it comes from, and what is to be known before it is believed."""
+    machine = record["machine"]
+    lines = [
+        f"`{record['command']}`, commit {record['commit']}, {record['date']}, {machine['processor']}, "
+        f"{machine['cores']} cores."
+    ]
+    if record.get("quick"):
+        lines.append("A quick run of few epochs: it shows that everything works, not how well.")
+    if record.get("missing"):
+        lines.append(f"Not finished: {', '.join(record['missing'])}.")
+    lines += [
+        f"Failed: {f['study']}, {f['model']}, seed {f['seed']}: {f['problem']}" for f in record.get("failures", ())
+    ]
+    return lines
