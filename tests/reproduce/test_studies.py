@@ -109,6 +109,29 @@ def test_quick_changes_only_how_long_it_trains():
     assert quick.data == plain.data and quick.model == plain.model and quick.objective == plain.objective
 
 
+@pytest.mark.parametrize("change", [("training.schooling", 7), ("objective.rec", 0.7), ("model.step_s", 0.5)])
+def test_what_is_said_of_the_physics_does_not_make_a_baseline_anew(change):
+    study = STUDIES["simulated"][0]
+    turn = turns_of(study.protocols, None)[0]
+
+    def keys(options: Options) -> dict[str, str]:
+        return {job.variant.name: job.key for job in turn_jobs(study, turn, options)}
+
+    before, after = keys(Options()), keys(Options(changes=(change,)))
+    assert before["mlp"] == after["mlp"]
+    assert before["unmixnet"] != after["unmixnet"]
+
+
+def test_twin_what_a_baseline_uses_makes_it_anew():
+    study = STUDIES["simulated"][0]
+    turn = turns_of(study.protocols, None)[0]
+    keys = [
+        {job.variant.name: job.key for job in turn_jobs(study, turn, options)}["mlp"]
+        for options in (Options(), Options(changes=(("training.batch", 16),)), Options(size="paper"))
+    ]
+    assert len(set(keys)) == 3
+
+
 def test_an_unknown_study_or_model_names_the_known_ones():
     with pytest.raises(ConfigError, match="simulated-8"):
         chosen("simulated", ("simulted",))

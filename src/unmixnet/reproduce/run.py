@@ -31,7 +31,8 @@ from unmixnet.training.trainer import TrainingError
 __all__ = ["Failure", "Options", "Watch", "config_of", "idle", "jobs_of", "run_jobs", "task_of", "turn_jobs"]
 
 QUICK = {"training.epochs": 3, "training.patience": 3}
-QUICK_CALIBRATION = 50
+QUICK_STEPS = {"calibration": 50, "schooling": 50, "polish": 1, "bank": 256}
+"""At most."""
 _QUICK_INVERSE = InverseSettings(pure_starts=1, most_steps=5)
 
 
@@ -92,7 +93,8 @@ def config_of(study: Study, variant: Network, options: Options) -> TrainConfig:
     changes: dict[str, Any] = {"data.protocol": study.protocols[0], "model.size": options.size, **variant.changes}
     base = recipe(study.recipe)
     if options.quick:
-        changes |= QUICK | {"training.calibration": min(base.training.calibration, QUICK_CALIBRATION)}
+        most = {key: min(getattr(base.training, key), most) for key, most in QUICK_STEPS.items()}
+        changes |= QUICK | {f"training.{key}": value for key, value in most.items()}
     return changed(base, changes | dict(options.changes))
 
 
@@ -193,9 +195,23 @@ def _ingredients(study: Study, variant: Variant, options: Options) -> tuple[Any,
         peer = PEERS[variant.peer]
         return (task_of(study), variant.windows.to_json(), peer.name, peer.features.name, peer.how)
     if isinstance(variant, Network):
-        return (config_of(study, variant, options).model_dump_json(),)
+        return (_relevant(config_of(study, variant, options)),)
     settings = _QUICK_INVERSE if options.quick else InverseSettings()
     return (*_ingredients(study, source_of(study, variant), options), repr(settings))
+
+
+def _relevant(config: TrainConfig) -> str:
+    """The recipe as far as the model uses it: a baseline has no physics, so nothing said of it counts."""
+    if config.model.name == "unmixnet":
+        return config.model_dump_json()
+    return config.model_dump_json(
+        exclude={
+            "objective": True,
+            "model": set(type(config.model).model_fields) - {"name", "size", "rate_Hz"},
+            "training": {name for name in type(config.training).model_fields if name.startswith("virtual")}
+            | {"bank", "calibration", "physics_rate", "polish", "schooling", "teacher"},
+        }
+    )
 
 
 def _epochs(job: Job, options: Options) -> int:
