@@ -5,6 +5,11 @@ import pty
 import tty
 from pathlib import Path
 
+from live.faults import sound_line
+from live.streams import until
+from unmixnet.live.sample import Sample
+from unmixnet.live.sources.serial_port import SerialSource
+
 
 class Board:
     """Something that prints lines; `port` is the name that a source opens.
@@ -40,3 +45,26 @@ class Board:
 
     def __exit__(self, *_: object) -> None:
         self.unplug()
+
+
+def lines(first: int, last: int) -> bytes:
+    """Sound lines of a board, from one number to before another."""
+    return b"".join(sound_line(number) + b"\n" for number in range(first, last))
+
+
+async def replugged(plugged: Board, times: int) -> list[list[int]]:
+    """Numbers of the samples between unplugging and plugging in, so often."""
+    source, found = SerialSource(str(plugged.port), retry_s=0.02), []
+    stream = source.stream()
+    await until(stream, "connected")
+    for turn in range(times):
+        plugged.print(lines(100 * turn, 100 * turn + 20) + b"U1,half a li")
+        found.append([int((await until(stream, Sample)).values[0]) for _ in range(20)])
+        plugged.unplug()
+        await until(stream, "lost")
+        plugged.plug()
+        await until(stream, "reconnected")
+    plugged.print(lines(9000, 9001))
+    found.append([int((await until(stream, Sample)).values[0])])
+    await stream.aclose()
+    return found

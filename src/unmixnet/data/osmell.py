@@ -65,12 +65,13 @@ def read_osmell(source: str | Path | bytes, *, place: str | None = None) -> Osme
     if header is None:
         raise OsmellError("data.csv has no header", where=place, remedy="Export the file again")
     _check_columns(header.names, manifest, place)
+    stated = zip(manifest.written, manifest.channels, manifest.units, strict=True)
     sidecar = Sidecar(
         device=manifest.device,
         label=manifest.label,
         time_column=manifest.time_column,
         time_unit=manifest.time_unit,
-        units=dict(zip(manifest.channels, manifest.units, strict=True)),
+        units={channel: unit for written, channel, unit in stated if written in header.names},
     )
     recording = read_plain(text, header, place, sidecar)
     return OsmellFile(recording, read_events(found.get("events.json"), place))
@@ -129,7 +130,10 @@ def _manifest(recording: Recording, recorded: datetime | None, notes: str | None
         },
         "session": {key: value for key, value in session.items() if value is not None},
         "software": {"name": "unmixnet", "version": __version__},
-        "unmixnet": {"columns": columns, "label": _label_parts(recording.label)},
+        "unmixnet": {
+            "context": [column for column in columns if _is_context(column["id"])],
+            "label": _label_parts(recording.label),
+        },
     }
 
 
@@ -145,7 +149,7 @@ def _table(recording: Recording) -> str:
 
 
 def _check_columns(names: tuple[str, ...], manifest: OsmellManifest, place: str) -> None:
-    missing = [name for name in (manifest.time_column, *manifest.written) if name not in names]
+    missing = [name for name in (manifest.time_column, *manifest.written[: manifest.needed]) if name not in names]
     if missing:
         raise OsmellError(
             f"the manifest speaks of {missing[0][:40]!r}, which data.csv has not",

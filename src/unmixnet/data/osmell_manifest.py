@@ -46,6 +46,7 @@ class OsmellManifest:
         written: names of the channels as data.csv has them.
         channels: their canonical names.
         units: one per channel, "unknown" where the manifest is silent.
+        needed: so many of the channels have to be in data.csv; the others are context, which programs leave out.
         time_column: name of the time column.
         time_unit: "ms" or "s".
         device: model of the device.
@@ -55,6 +56,7 @@ class OsmellManifest:
     written: tuple[str, ...]
     channels: tuple[str, ...]
     units: tuple[str, ...]
+    needed: int
     time_column: str
     time_unit: str
     device: str
@@ -69,13 +71,18 @@ def read_manifest(raw: bytes, place: str) -> OsmellManifest:
     if not version.startswith("1."):
         raise _refused(f"format {version!r}, expected 1.x", where, "Update unmixnet, or export the file as 1.0")
     sensor, session, ours = (_part(whole, key, where) for key in ("sensor", "session", "unmixnet"))
-    columns = _columns(ours.get("columns", sensor.get("channels")), where)
+    context = _columns(ours.get("context", []), where)
+    columns = _columns(sensor.get("channels"), where) + context
+    names = [canonical_name(name) for name, _ in columns]
+    if not all(names) or len(set(names)) != len(names) or not columns:
+        raise _refused("no channels, channels without a name, or two of the same name", where)
     written = tuple(name for name, _ in columns)
     time_column = _text(sensor.get("timeColumn", "timestamp_ms"), "timeColumn", where)
     return OsmellManifest(
         written=written,
-        channels=tuple(canonical_name(name) for name in written),
+        channels=tuple(names),
         units=tuple(unit for _, unit in columns),
+        needed=len(columns) - len(context),
         time_column=time_column,
         time_unit="s" if time_column.lower() in _IN_SECONDS else "ms",
         device=_text(_part(sensor, "device", where).get("model") or "unknown device", "device model", where),
@@ -106,16 +113,13 @@ def _event(entry: dict[str, Any], where: str) -> OsmellEvent:
 
 def _columns(entries: Any, where: str) -> list[tuple[str, str]]:
     """Name and unit of every channel."""
-    if not isinstance(entries, list) or not 0 < len(entries) <= _MOST_CHANNELS:
-        raise _refused(f"the channels are no list of 1 to {_MOST_CHANNELS}", where)
+    if not isinstance(entries, list) or len(entries) > _MOST_CHANNELS:
+        raise _refused(f"the channels are no list of at most {_MOST_CHANNELS}", where)
     columns = []
     for entry in entries:
         fields = _object(entry, "a channel", where)
         name = _text(fields.get("id"), "id of a channel", where)
         columns.append((name, _unit(_text(fields.get("unit") or "", "unit of a channel", where), where)))
-    names = [canonical_name(name) for name, _ in columns]
-    if not all(names) or len(set(names)) != len(names):
-        raise _refused("channels without a name, or two of the same name", where)
     return columns
 
 
