@@ -58,9 +58,9 @@ class SimulatedNose:
         self._begin(strength * mixture.vector(COMPONENTS))
 
     def air(self) -> None:
-        """Take the jar away and flush the chamber with clean air; the sensors recover at their own pace."""
+        """Take the jar away, flush the chamber and heat the surfaces clean; the readouts recover at their own pace."""
         if self._state is not None:
-            self._begin(np.zeros(len(COMPONENTS)))
+            self._begin(np.zeros(len(COMPONENTS)), surfaces=False)
 
     def warm(self) -> None:
         """Compile the solver."""
@@ -76,10 +76,10 @@ class SimulatedNose:
         level = self._gain * y + self._offset + CLEAN_AIR
         return np.clip(np.round(FULL_SCALE_COUNTS / (1 + np.exp(-level)) + white), 0, FULL_SCALE_COUNTS)
 
-    def _begin(self, share: np.ndarray) -> None:
-        """A new release: the gas is fresh, what the surfaces hold and the sensors show stays."""
+    def _begin(self, share: np.ndarray, *, surfaces: bool = True) -> None:
+        """A new release into fresh gas; what the sensors show stays, and so does what their surfaces hold, if kept."""
         self.warm()
-        self._share, self._state = share, self._solver.fresh(self._state)
+        self._share, self._state = share, self._solver.fresh(self._state, surfaces=surfaces)
 
 
 class _Solver:
@@ -111,13 +111,14 @@ class _Solver:
             nothing = jnp.zeros(len(COMPONENTS), float)
             self._run = jax.jit(run).lower(self._arrays, nothing, self._clean).compile(_COMPILER)
 
-    def fresh(self, before: "State | None") -> "State":
-        """Clean air in every cell and time zero, with the surfaces and readouts of before."""
+    def fresh(self, before: "State | None", *, surfaces: bool) -> "State":
+        """Clean air in every cell and time zero, with the readouts of before, and the surfaces of before if kept."""
         import equinox as eqx
 
         if before is None:
             return self._clean
-        return eqx.tree_at(lambda s: (s.theta, s.y), self._clean, (before.theta, before.y))
+        theta = before.theta if surfaces else self._clean.theta
+        return eqx.tree_at(lambda s: (s.theta, s.y), self._clean, (theta, before.y))
 
     def advance(self, share: np.ndarray, state: "State") -> tuple[np.ndarray, "State"]:
         """Readouts of the next rows, and the state after them."""

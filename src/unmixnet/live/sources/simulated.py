@@ -16,8 +16,8 @@ __all__ = ["SimulatedSource"]
 
 RELEASE_S = ROWS / RATE_HZ
 """Time for which a food is in front of the chamber, as in the data set [s]."""
-FIRST_AIR_S, AIR_S = 20.0, 120.0
-"""Clean air at the beginning, and between foods: the slowest sensors need it to recover [s]."""
+FIRST_AIR_S, AIR_S = 20.0, 90.0
+"""Clean air at the beginning, and between foods: the slowest sensor needs it to recover [s]."""
 
 Script = Sequence[tuple[Mapping[str, float] | None, float]]
 
