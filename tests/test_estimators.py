@@ -1,5 +1,6 @@
 """The estimators are scikit-learn estimators, and what they say are shares."""
 
+import jax
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -7,6 +8,13 @@ from sklearn.base import clone
 from unmixnet import OdorClassifier, UnmixRegressor
 
 QUICK = {"closure": False, "epochs": 1}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _compile_quickly():
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
 
 
 def made(n: int = 24, T: int = 12, M: int = 2, K: int = 3):

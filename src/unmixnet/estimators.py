@@ -7,6 +7,7 @@ X may also be flat, (recordings, time · sensors), as pipelines have it; `sensor
 """
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ _SHORTEST = 8
 """Samples that a trace needs; the samples of a shorter one are held."""
 _STEPS, _PATCHES = 60, 12
 """At most so many solver steps, and about so many patches, for a trace."""
+_ROWS = 64
+"""Traces answered at a time, always as many: one program, and an answer that does not depend on its company."""
 
 
 class _TraceEstimator(BaseEstimator):
@@ -30,6 +33,7 @@ class _TraceEstimator(BaseEstimator):
         rate_Hz: sampling rate of the traces.
         start: `clean air` if recordings start before the odour comes (their first sample is then the baseline),
             `exposed` if it is there from the first sample on.
+        model: `unmixnet`, or the name of a baseline such as `mlp`.
         size: `small` or `paper`.
         closure: whether the solver takes part; False trains the encoder alone, faster.
         epochs: at most; stops earlier if a fifth of the recordings, held out by group, gets no better.
@@ -44,6 +48,7 @@ class _TraceEstimator(BaseEstimator):
         sensors: int = 1,
         rate_Hz: float = 1.0,
         start: str = "clean air",
+        model: str = "unmixnet",
         size: str = "small",
         closure: bool = True,
         epochs: int = 150,
@@ -54,6 +59,7 @@ class _TraceEstimator(BaseEstimator):
         self.sensors = sensors
         self.rate_Hz = rate_Hz
         self.start = start
+        self.model = model
         self.size = size
         self.closure = closure
         self.epochs = epochs
@@ -108,6 +114,7 @@ class _TraceEstimator(BaseEstimator):
                     "stride_s": T / self.rate_Hz,
                 },
                 "model": {
+                    "name": self.model,
                     "size": self.size,
                     "rate_Hz": self.rate_Hz,
                     "step_s": stride / self.rate_Hz,
@@ -151,17 +158,26 @@ class _TraceEstimator(BaseEstimator):
         return Prepared(self._config(T, classes=classes), components, ready, train, validation, air, sign, told)
 
     def _ratios(self, X: Any) -> np.ndarray:
-        import equinox as eqx
-        import jax
-
         from unmixnet.inference.precision import single_precision
-        from unmixnet.training.loss import predict_ratios
 
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, allow_nd=True, dtype=np.float64)
-        answer = eqx.filter_jit(lambda model, Y: jax.lax.map(lambda y: predict_ratios(model, y), Y, batch_size=64))
+        signal = self._signal(validate_data(self, X, reset=False, allow_nd=True, dtype=np.float64))
+        rows = -(-len(signal) // _ROWS) * _ROWS
+        filled = np.concatenate([signal, np.zeros((rows - len(signal), *signal.shape[1:]), np.float32)])
         with single_precision():
-            return np.asarray(answer(self.model_, self._signal(X)), np.float64)
+            answers = [_answer()(self.model_, part) for part in np.split(filled, rows // _ROWS)]
+        return np.concatenate(answers)[: len(signal)].astype(np.float64)
+
+
+@cache
+def _answer() -> Any:
+    """The compiled answer to `_ROWS` traces; kept, so that the second call does not wait for the compiler."""
+    import equinox as eqx
+    import jax
+
+    from unmixnet.training.loss import predict_ratios
+
+    return eqx.filter_jit(lambda model, Y: jax.vmap(lambda y: predict_ratios(model, y))(Y))
 
 
 def _held_out(n: int, groups: Any, seed: int) -> np.ndarray:
@@ -217,7 +233,8 @@ class OdorClassifier(ClassifierMixin, _TraceEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """The most probable class."""
-        return self.classes_[self._ratios(X).argmax(axis=1)]
+        likeliest = self._ratios(X).argmax(axis=1)
+        return self.classes_[likeliest]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
