@@ -1,0 +1,106 @@
+"""`unmixnet unmix` with the bundle that ships: a known mixture, clean air, and files that are no good."""
+
+import contextlib
+import io
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from unmixnet.data.simulated import CLEAN_AIR, FULL_SCALE_COUNTS, Setting, drift, noise_counts
+from unmixnet.examples import example_recording
+
+from .commands import inside
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a command printed of some files."""
+
+    answers: dict[str, dict]
+    code: int
+    errors: str
+
+
+def clean_air(rows: int = 600, seed: int = 7) -> str:
+    """A simulated recording of strength zero, in a session that training does not have."""
+    setting, rng = Setting(), np.random.default_rng(seed)
+    level = CLEAN_AIR + drift(setting).offset[-1]
+    counts = FULL_SCALE_COUNTS / (1 + np.exp(-level)) + noise_counts(4) * rng.normal(size=(rows, 4))
+    lines = [f"{row / 10:g}," + ",".join(str(round(x)) for x in found) for row, found in enumerate(counts)]
+    return "\n".join(["time_s," + ",".join(f"MOX{m} [counts]" for m in range(1, 5)), *lines, ""])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    home, text = tmp_path_factory.mktemp("files"), example_recording().read_text()
+    for name, content in {
+        "example": text,
+        "air": clean_air(),
+        "empty": "",
+        "unknown": text.replace("MOX3", "H2S"),
+        "last_line_cut": text.rstrip()[:-6],
+        "half": text[: len(text) // 2],
+        "header": text[:20],
+        "garbled": text.replace("0.3,", "0.3,???", 1),
+    }.items():
+        (home / f"{name}.csv").write_text(content)
+    return home
+
+
+@pytest.fixture(scope="module")
+def told(folder) -> Told:
+    """One command for all files, so that it compiles once."""
+    out, err = io.StringIO(), io.StringIO()
+    files = sorted(folder.glob("*.csv"))
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+    ):
+        code = inside(["unmix", *map(str, files), "--model", "simulated", "--json"], patch)
+    answers = json.loads(out.getvalue())["answers"]
+    return Told({path.stem: answer for path, answer in zip(files, answers, strict=True)}, code, err.getvalue())
+
+
+def test_the_packaged_example_is_what_it_is_said_to_be(told):
+    answer = told.answers["example"]
+    found = {part["name"]: part for part in answer["components"]}
+    assert answer["verdict"] == "mixture"
+    assert max(found, key=lambda name: found[name]["share"]) == "strawberry"
+    for name, share in {"strawberry": 0.8, "mango": 0.2}.items():
+        assert found[name]["low"] <= share <= found[name]["high"]
+
+
+def test_clean_air_holds_nothing_above_background(told):
+    assert told.answers["air"]["verdict"] == "nothing above background"
+    assert told.answers["air"]["strength"] < 0.1 * told.answers["example"]["strength"]
+
+
+def test_a_line_that_was_cut_is_set_aside_and_said(told):
+    answer = told.answers["last_line_cut"]
+    assert answer["verdict"] == "mixture"
+    assert any("line 601" in finding and "has no line end" in finding for finding in answer["findings"])
+
+
+@pytest.mark.parametrize(
+    ("name", "problem", "remedy"),
+    [
+        ("empty", "0 bytes; expected a header and rows of readings", "Copy the file from the device again"),
+        ("unknown", "no channel MOX3; the file has MOX1, MOX2, H2S, MOX4", "Rename the column"),
+        ("half", "the model", "Record for 59.5 s or longer"),
+        ("garbled", "line 5", "???"),
+        ("header", "line 1: a header and no complete row", "copy the file again"),
+    ],
+)
+def test_a_file_that_cannot_be_answered_is_named_with_what_to_try(told, folder, name, problem, remedy):
+    error = told.answers[name]["error"]
+    assert error.startswith(str(folder / f"{name}.csv"))
+    assert problem in error and remedy in error and error in told.errors
+
+
+def test_bad_files_are_told_by_the_exit_code_and_never_by_a_traceback(told):
+    assert told.code == 2
+    assert "Traceback" not in told.errors
