@@ -19,6 +19,7 @@ from unmixnet.cli import (
     unmix,
     validate,
 )
+from unmixnet.cli.programs import keep_programs
 from unmixnet.errors import UnmixError
 
 __all__ = ["app", "main"]
@@ -48,6 +49,7 @@ app.add_typer(data.app, name="data")
 def main() -> None:
     """Run the command line; an `UnmixError` becomes one line on stderr and exit code 2."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    keep_programs()
     try:
         app()
     except UnmixError as error:
