@@ -1,1 +1,1 @@
-"""Live unmixing: sources of samples, the store that keeps them, the engine that unmixes them, the page that shows it."""
+"""Live unmixing: sources of samples, the store that keeps them, the engine that unmixes them, the page on top."""

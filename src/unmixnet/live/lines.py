@@ -196,4 +196,4 @@ def _number(text: str) -> float:
 
 def _usable(name: str) -> bool:
     """True for a name that a CSV header can carry; `=` in front would be a formula in a spreadsheet."""
-    return 0 < len(name) <= _LONGEST_NAME and name[0] not in "=+-@" and not set(name) & set(",;\"")
+    return 0 < len(name) <= _LONGEST_NAME and name[0] not in "=+-@" and not set(name) & set(',;"')
