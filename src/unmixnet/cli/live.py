@@ -8,6 +8,7 @@ import typer
 from unmixnet.cli.output import busy, say
 
 if TYPE_CHECKING:
+    from unmixnet.bundle import Bundle
     from unmixnet.live.sample import Source
 
 __all__ = ["live"]
@@ -41,7 +42,6 @@ def live(
     """
     source = _source(serial, mqtt, replay, simulate, speed, baud)
     with busy("opening the model"):
-        from unmixnet.bundle import find_bundle, load_bundle
         from unmixnet.live.hub import Live, LiveSettings
         from unmixnet.live.server.door import Door
         from unmixnet.live.server.files import check_page
@@ -49,11 +49,11 @@ def live(
         from unmixnet.live.store import Store
 
         check_page()
-        bundle = load_bundle(find_bundle(model or (SIMULATED if simulate else MODEL)))
     settings = LiveSettings(every_s=max(1.0, speed / 10), lesson_epochs=lesson_epochs)
     with listen(host, port) as listening, Store.open(store) as kept:
         door = Door(host, listening.getsockname()[1], token=token, names=tuple(name or ()))
-        _welcome(door.link(), door.host, store, browser)
+        bundle = _bundle(model or (SIMULATED if simulate else MODEL))
+        _welcome(door.link(), host, browser)
         serve(Live(source, kept, bundle, settings), door, listening, store.with_suffix(".models"))
     say(f"Stopped. Everything is in {store}.")
 
@@ -86,7 +86,14 @@ def _source(
     return SimulatedSource(speed=speed)
 
 
-def _welcome(link: str, host: str, store: Path, browser: bool) -> None:
+def _bundle(name: str) -> "Bundle":
+    with busy("opening the model"):
+        from unmixnet.bundle import find_bundle, load_bundle
+
+        return load_bundle(find_bundle(name))
+
+
+def _welcome(link: str, host: str, browser: bool) -> None:
     """The link on stdout, since a program may want it; the rest on stderr."""
     from unmixnet.live.server.door import is_loopback
 

@@ -1,6 +1,5 @@
 """Unmixing whole recordings, uploaded or recorded here, and the reports on them; the last few are kept in memory."""
 
-import csv
 import io
 import itertools
 import math
@@ -10,7 +9,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unmixnet.answer.safe import clipped, encodable, plain
+from unmixnet.answer.safe import clipped, plain
 from unmixnet.errors import UnmixError
 from unmixnet.live.hub import Live
 
@@ -65,7 +64,7 @@ class Answers:
         from unmixnet.inference.unmix import unmix
 
         recording: Recording = read()
-        return unmix(self.live.bundle, recording)
+        return unmix(self.live.bundle, recording, session=self.live.calibration)
 
     def page(self, number: int) -> str:
         """The report as one HTML page."""
@@ -84,17 +83,6 @@ class Answers:
                 archive.write(file, f"report/{file.name}")
         return out.getvalue()
 
-    def csv(self, number: int) -> str:
-        """A recording of the store as CSV, which `unmixnet unmix` reads."""
-        recording = self.live.store.recording(number)
-        out = io.StringIO()
-        names = (f"{name} [{unit}]" for name, unit in zip(recording.channels, recording.units, strict=True))
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(encodable(name) for name in ("time_s", *names))
-        for time_s, row in zip(recording.time_s, recording.readings, strict=True):
-            writer.writerow([f"{time_s:.4f}", *(f"{value:g}" if math.isfinite(value) else "" for value in row)])
-        return out.getvalue()
-
     def _find(self, number: int) -> "Answer":
         if number not in self._kept:
             raise AnswersError(f"there is no answer {number} any more", remedy="Unmix the recording again")
@@ -103,11 +91,14 @@ class Answers:
 
 def _read(file: Path, name: str) -> "Recording":
     """The recording; a refusal names the file as the user does."""
+    from unmixnet.data.osmell import read_osmell
     from unmixnet.data.reader import read_recording
 
     shown = clipped(plain(name), 120) or "file"
     try:
-        return read_recording(file, place=shown)
+        with file.open("rb") as content:
+            zipped = content.read(2) == b"PK"  # by what it holds: the file here has a name of ours
+        return read_osmell(file, place=shown).recording if zipped else read_recording(file, place=shown)
     except UnmixError as error:
         raise UnmixError(str(error).replace(str(file), shown)) from None
 

@@ -1,4 +1,4 @@
-"""One stream to many readers: each has a short queue, and whoever is slow misses frames instead of holding up others."""
+"""One stream to many readers: each has a short queue, and whoever is slow misses frames rather than hold up others."""
 
 import asyncio
 import json

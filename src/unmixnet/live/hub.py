@@ -14,10 +14,11 @@ from unmixnet.live.fanout import Fanout, encode
 from unmixnet.live.listener import Listener
 from unmixnet.live.sample import Item, Source, SourceEvent
 from unmixnet.live.store import Store
-from unmixnet.live.takes import Takes
+from unmixnet.live.takes import Takes, label_json
 
 if TYPE_CHECKING:
     from unmixnet.bundle import Bundle
+    from unmixnet.data.recording import Mixture
     from unmixnet.live.engine import Engine
     from unmixnet.session import SessionCalibration
 
@@ -77,6 +78,7 @@ class Live:
         self.trouble, self.ready = "", False
         self.parts: dict[str, Callable[[], Any]] = {}
         """Further parts of the state, by name: lessons, answers."""
+        self._truth: Mixture | None = None
         self._inbox: asyncio.Queue[Item] = asyncio.Queue(_INBOX)
         self._recorder = ThreadPoolExecutor(1, thread_name_prefix="recorder")
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="worker")
@@ -126,6 +128,9 @@ class Live:
                 await self._hear(items)
             except UnmixError as error:  # a full disk must not end the stream
                 self.send("trouble", {"text": str(error)})
+            except Exception:  # nor must a defect of ours
+                _log.exception("%d items were lost", len(items))
+                self.send("trouble", {"text": "Some readings could not be kept; the terminal shows why."})
 
     async def _hear(self, items: list[Item]) -> None:
         new = self.listener.session is None
@@ -137,6 +142,10 @@ class Live:
         if self.takes.due:
             self.takes.stop()
             self.changed()
+        truth = getattr(self.source, "now", None)
+        if truth != self._truth:
+            self._truth = truth
+            self.send("truth", label_json(truth))
 
     # ---------------------------------------------------------------- telling
 
@@ -170,6 +179,7 @@ class Live:
             "stored": heard.stored,
             "rejected": heard.rejected,
             "can_release": hasattr(self.source, "release"),
+            "truth": label_json(self._truth),
             "releases": [plain(name) for name in getattr(self.source, "components", self.bundle.components)],
         }
 
@@ -188,6 +198,12 @@ class Live:
             raise UnmixError("there are no samples yet", remedy="Wait for the first one")
         self.fanout.send(await self.recorder(self.listener.mark, "mark", text))
 
+    async def clean_air(self) -> None:
+        """Tell the engine that the air is clean now."""
+        if self.listener.session is None:
+            raise UnmixError("there are no samples yet", remedy="Wait for the first one")
+        self.fanout.send(await self.recorder(self.listener.clean_air))
+
     # ---------------------------------------------------------------- the model
 
     def rebuild(self) -> None:
@@ -203,6 +219,9 @@ class Live:
             engine = await self.worker(self._make_engine, *given)
         except UnmixError as error:
             engine, self.trouble = None, str(error)
+        except Exception:
+            _log.exception("the model %s failed", self.bundle.name)
+            engine, self.trouble = None, "The model failed; the terminal shows why."
         for frame in await self.recorder(self.listener.use, engine):
             self.fanout.send(frame)
         self.ready = engine is not None

@@ -16,6 +16,7 @@ from unmixnet.live.hub import Live
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
 
+    from unmixnet.bundle import Bundle
     from unmixnet.data.recording import Recording
 
 __all__ = ["LessonError", "Lessons"]
@@ -76,12 +77,10 @@ class Lessons:
 
     async def use(self, number: int | None) -> None:
         """Answer with a taught model, or with the one that the session began with."""
-        from unmixnet.bundle import load_bundle
-
         if number is None:
             bundle = self.shipped
         elif number in {model["id"] for model in self._models()}:
-            bundle = await self.live.worker(load_bundle, self._place(number) / "bundle")
+            bundle = await self.live.worker(_load, self._place(number) / "bundle")
         else:
             raise LessonError(f"there is no model {number}", remedy="Choose one from the list")
         self.live.bundle, self.used = bundle, number
@@ -139,6 +138,12 @@ class Lessons:
             self.live.send("lesson", self.running)
 
 
+def _load(place: Path) -> "Bundle":
+    from unmixnet.bundle import load_bundle
+
+    return load_bundle(place)
+
+
 def _teach(out: "Connection", name: str, recordings: "list[Recording]", place: str, epochs: int | None) -> None:
     """The child process: teach, and say how far it is."""
     from unmixnet.live.teach import teach
@@ -149,6 +154,8 @@ def _teach(out: "Connection", name: str, recordings: "list[Recording]", place: s
     try:
         how = {} if epochs is None else {"epochs": epochs}
         taught = teach(recordings, name=name, folder=Path(place), watch=watch, **how)
-        out.send(("taught", taught.to_json()))
+        told = taught.to_json()
+        told.pop("bundle")  # a place on this machine, which no page needs to know
+        out.send(("taught", told))
     except UnmixError as error:
         out.send(("failed", str(error)))

@@ -73,6 +73,12 @@ class Listener:
         self._state = engine.start()
         return self._unmix(list(self.samples))[-1:]
 
+    def clean_air(self) -> Frame:
+        """The user says that the air is clean now: the engine takes the level of the last seconds for its baseline."""
+        if self._engine is not None:
+            self._state = self._engine.clean_air(self._state)
+        return self.mark("air", "the air is clean")
+
     def _begin(self, channels: tuple[str, ...]) -> None:
         self.channels, self.status = channels, "connected"
         self.session = self.store.start_session(self.source, channels, self.unit)

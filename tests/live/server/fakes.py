@@ -2,6 +2,7 @@
 
 import asyncio
 import math
+import time
 from types import SimpleNamespace
 
 from unmixnet.live.sample import Sample, SourceEvent
@@ -29,12 +30,12 @@ class MadeUpSource:
 
     async def stream(self):
         yield SourceEvent("connected", "The made-up board answers.")
-        row = 0
+        row, began = 0, time.monotonic()
         while True:
             t = row / self.rate_Hz
             yield Sample(t, tuple(400 + 30 * m + 40 * math.sin(t / 7 + m) for m in range(len(self.channels))))
             row += 1
-            await asyncio.sleep(1 / (self.rate_Hz * self.speed))
+            await asyncio.sleep(max(0.0, began + row / (self.rate_Hz * self.speed) - time.monotonic()))
 
 
 class MadeUpEngine:
@@ -42,6 +43,9 @@ class MadeUpEngine:
 
     def start(self) -> float:
         return 0.0
+
+    def clean_air(self, state: float) -> float:
+        return state
 
     def step(self, sample: Sample, state: float):
         if sample.time_s < state:

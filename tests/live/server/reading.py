@@ -10,7 +10,7 @@ import httpx
 def events(client: httpx.Client, seconds: float) -> Iterator[tuple[float, str, dict]]:
     """When it came (Unix time), kind and value of each event, for so many seconds."""
     end, kind = time.monotonic() + seconds, ""
-    with client.stream("GET", "/api/stream", timeout=10) as answer:
+    with client.stream("GET", "/api/stream", timeout=30) as answer:
         assert answer.status_code == 200
         for line in answer.iter_lines():
             if line.startswith("event:"):

@@ -39,7 +39,9 @@ class Served:
 
 
 @contextmanager
-def serving(folder: Path, source=None, *, settings: LiveSettings | None = None, **door) -> Iterator[Served]:
+def serving(
+    folder: Path, source=None, *, settings: LiveSettings | None = None, make_engine=make_engine, **door
+) -> Iterator[Served]:
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
     with Store.open(folder / "store.db") as store:

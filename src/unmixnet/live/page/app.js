@@ -50,9 +50,11 @@ const heard = {
     soon();
   },
   samples(value) {
-    if (value.time_s[0] < samples.time_s.at(-1)) samples = { time_s: [], values: [] };
-    samples.time_s.push(...value.time_s);
-    samples.values.push(...value.values);
+    const last = samples.time_s.at(-1) ?? -Infinity; // the past that came first may hold some of these already
+    const from = value.time_s.findIndex((time) => time > last);
+    if (from < 0) return;
+    samples.time_s.push(...value.time_s.slice(from));
+    samples.values.push(...value.values.slice(from));
     const first = samples.time_s.findIndex((time) => time >= samples.time_s.at(-1) - SHOWN_S);
     samples = { time_s: samples.time_s.slice(first), values: samples.values.slice(first) };
     if (state) Object.assign(state.source, { stored: value.stored, rejected: value.rejected, rate_Hz: value.rate_Hz });
@@ -68,6 +70,7 @@ const heard = {
     if (state) state.marks = marks;
     record.drawMarks(marks);
   },
+  truth: (value) => record.drawTruth(value),
   lesson: (value) => teach.drawLesson(value),
   trouble: (value) => toast(value.text),
   missed: () => {},
@@ -128,12 +131,15 @@ function drawEstimate() {
   if (!estimate || !state) return;
   drawWords();
   const names = state.model.components;
-  if (estimate.ratios?.length === names.length) {
-    bars.draw(names.map((name, k) => ({ name, share: estimate.ratios[k], low: estimate.low[k], high: estimate.high[k] })), estimate.status === "mixture");
-  }
+  const known = estimate.ratios?.length === names.length;
+  bars.draw(known ? names.map((name, k) => componentOf(name, k)) : [], estimate.status === "mixture");
   gauges.draw({ ...estimate, channels: state.source.channels });
   if (estimate.states) chamber.draw({ ...estimate.states, sensors: state.model.channels });
   drawLaws($("laws"), estimate.closure);
+}
+
+function componentOf(name, k) {
+  return { name, share: estimate.ratios[k], low: estimate.low[k], high: estimate.high[k], presence: estimate.presence[k] };
 }
 
 function drawWords() {

@@ -1,7 +1,7 @@
 // Calibrating: record clean air and references, fit, see before and after, undo.
 
-import { $, ask, doing, el, say } from "./dom.js";
-import { factor, recipe } from "./numbers.js";
+import { $, ask, doing, el, say, show } from "./dom.js";
+import { factor, points, recipe } from "./numbers.js";
 import { Parts, Picks } from "./parts.js";
 import { begin } from "./record.js";
 
@@ -15,7 +15,7 @@ export function start() {
   $("air-form").addEventListener("submit", doing(() => begin({ name: "clean air", label: [{ name: "clean air", share: 1 }], seconds: Number($("air-seconds").value) })));
   $("reference-form").addEventListener("submit", doing(() => {
     const label = parts.value();
-    return begin({ name: `reference: ${recipe(label.map((part) => ({ ...part, share: part.share / 100 })))}`.slice(0, 80), label, seconds: Number($("reference-seconds").value) });
+    return begin({ name: `reference: ${recipe(label.map((part) => ({ ...part, share: part.share / 100 })))}`.slice(0, 80), label, seconds: Number($("reference-seconds").value), release: $("reference-release").checked && state.source.can_release });
   }));
   $("calibrate-form").addEventListener("submit", doing(calibrate));
 }
@@ -36,6 +36,7 @@ async function calibrate() {
 export function drawState(value) {
   state = value;
   parts.offerNames(value.model.components);
+  show($("reference-release").parentElement, value.source.can_release);
   const known = new Set(value.model.components);
   const fits = (one) => one.fits && one.label.length && (one.clean_air || one.label.every((part) => known.has(part.name)));
   picks.draw(value.recordings.filter(fits), "No recording of clean air or of a known mixture yet.");
@@ -43,20 +44,40 @@ export function drawState(value) {
   drawActive(value.calibration.active);
 }
 
+const METHODS = {
+  none: "nothing was changed: no calibration brought the references closer to what they are",
+  offset: "offsets from the references",
+  prototype: "offsets towards the expected signals",
+  gain: "gains and offsets from the references",
+  ridge: "a mixing of the sensors from the references",
+  solver: "gains and offsets fitted through the physics",
+  "clean-air": "offsets from clean air",
+};
+
 function drawActive(active) {
   const host = $("calibration");
   if (!active) {
     host.replaceChildren(el("h2", {}, "Not calibrated"), el("p", { class: "small" }, "The model reads the sensors as they are. Readings are counts."));
     return;
   }
-  const number = (title, value) => el("div", {}, el("span", {}, title), el("b", {}, factor(value)));
-  const rows = active.channels.map((name, m) => el("tr", {}, el("td", {}, name), el("td", { class: "n" }, `× ${factor(active.gain[m])}`), el("td", { class: "n" }, `${active.offset[m] < 0 ? "−" : "+"} ${factor(Math.abs(active.offset[m]))}`)));
-  const undo = el("button", { type: "button", id: "calibration-undo", on: { click: doing(() => ask("/api/calibration/undo")) } }, "Undo");
+  const number = (title, value) => el("div", {}, el("span", {}, title), el("b", {}, points(value)));
+  const signed = (value) => `${value < 0 ? "−" : "+"} ${factor(Math.abs(value))}`;
+  const rows = active.channels.map((name, m) => el("tr", {}, el("td", {}, name), el("td", { class: "n" }, `× ${factor(active.gain[m])}`), el("td", { class: "n" }, signed(active.offset[m]))));
+  const head = el("tr", {}, el("th", {}, "sensor"), el("th", { class: "n" }, "gain"), el("th", { class: "n" }, "offset [training sd]"));
+  const scores = active.before === null
+    ? el("p", { class: "small" }, "There was no reference to measure the gain with: only clean air.")
+    : el("div", { class: "beside" }, number("mean error of the shares before", active.before), number(active.left_out ? "after, on references left out of the fit" : "after, on the same reference", active.after));
   host.replaceChildren(
     el("h2", {}, "Calibrated"),
-    el("p", { class: "small" }, `${active.date}, ${active.device}. Method: ${active.method}. On ${active.references.join("; ") || "clean air"}.`),
-    el("div", { class: "beside" }, number("error before", active.before), number("error after", active.after)),
-    el("div", { class: "scroll" }, el("table", {}, el("tr", {}, el("th", {}, "sensor"), el("th", { class: "n" }, "gain"), el("th", { class: "n" }, "offset")), ...rows)),
-    el("p", { class: "row" }, undo),
+    el("p", { class: "small" }, `${when(active.date)} · ${active.device} · ${METHODS[active.method] ?? active.method}.`),
+    scores,
+    el("ul", { class: "plain" }, ...active.references.map((one) => el("li", {}, one))),
+    el("div", { class: "scroll" }, el("table", {}, head, ...rows)),
+    el("p", { class: "row" }, el("button", { type: "button", id: "calibration-undo", on: { click: doing(() => ask("/api/calibration/undo")) } }, "Undo")),
   );
+}
+
+function when(date) {
+  const known = new Date(date);
+  return Number.isNaN(known.getTime()) ? date : known.toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "short" });
 }

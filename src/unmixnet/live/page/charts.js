@@ -44,7 +44,7 @@ export class Chart {
 
 function base(width, height) {
   return {
-    width, height, legend: { show: false }, cursor: { show: false }, padding: [8, 6, 0, 0],
+    width, height, legend: { show: false }, cursor: { show: false }, padding: [8, 16, 0, 0],
     scales: { x: { time: false } },
   };
 }

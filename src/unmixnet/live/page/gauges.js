@@ -51,11 +51,11 @@ function fitWords({ status, residual }) {
 
 function driftTold({ drift, channels }) {
   const sizes = (drift ?? []).map((value) => Math.abs(value ?? 0));
-  if (!sizes.length) return ["–", 0, "The baseline is not known yet."];
+  if (!sizes.length) return ["–", 0, "The level of clean air is not known yet."];
   const worst = sizes.indexOf(Math.max(...sizes));
   const size = sizes[worst];
   const name = channels?.[worst] || "one sensor";
-  const words = size < 0.5 ? "Clean air reads as it did in training." : size < 1.5 ? `Clean air reads a little differently, most of all ${name}.` : `The baseline of ${name} has moved; record clean air and calibrate.`;
+  const words = size < 0.5 ? "The level of clean air has not moved." : size < 1.5 ? `The level of clean air has moved a little, most of all at ${name}.` : `The level of clean air has moved at ${name}: record clean air and calibrate.`;
   return [factor(size), clamp(size / 3), words];
 }
 

@@ -9,6 +9,13 @@ export function percent(share) {
   return `${Math.round(100 * share)} %`;
 }
 
+// An error of shares: 0.123 → 12 points
+export function points(error) {
+  if (!known(error)) return "–";
+  const value = 100 * error;
+  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} points`;
+}
+
 export function interval(low, high) {
   if (!known(low) || !known(high)) return "–";
   const [a, b] = [Math.round(100 * low), Math.round(100 * high)];

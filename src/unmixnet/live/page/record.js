@@ -13,6 +13,10 @@ export function start(onAnswer) {
   $("release-form").addEventListener("submit", doing(release));
   $("release-air").addEventListener("click", doing(() => ask("/api/release", { parts: [] })));
   for (const id of ["release-a", "release-b", "release-share"]) $(id).addEventListener("input", tellRelease);
+  $("air-now").addEventListener("click", doing(async () => {
+    await ask("/api/air");
+    toast("This is clean air, then.");
+  }));
   $("add-device").addEventListener("click", doing(async () => say($("device-link"), `Open this once on the other device: ${(await ask("/api/links")).link}`)));
   document.addEventListener("keydown", keys);
   unmixRecording = onAnswer;
@@ -72,6 +76,8 @@ export function options(select, names, chosen) {
 export function drawState(value) {
   state = value;
   show($("release-form"), value.source.can_release);
+  show($("air-now"), !value.source.can_release);
+  drawTruth(value.source.truth);
   if (value.source.can_release) {
     options($("release-a"), value.source.releases, "mango");
     options($("release-b"), value.source.releases, "strawberry");
@@ -84,6 +90,12 @@ export function drawState(value) {
   drawTime(now);
   drawMarks(value.marks);
   drawRecordings(value.recordings);
+}
+
+// What is really in front of a simulated chamber.
+export function drawTruth(truth) {
+  show($("truth"), Boolean(state?.source.can_release));
+  say($("truth"), `Really in front of the simulated chamber: ${truth.length ? recipe(truth) : "clean air"}.`);
 }
 
 export function drawTime(time) {
@@ -113,6 +125,7 @@ function drawRecordings(recordings) {
     el("td", {}, el("div", { class: "acts" },
       el("button", { type: "button", class: "quiet", on: { click: doing(() => unmixRecording(one)) } }, "Unmix"),
       el("a", { class: "button quiet", href: `/api/recordings/${one.id}/recording.csv`, download: true }, "CSV"),
+      el("a", { class: "button quiet", href: `/api/recordings/${one.id}/recording.osmell`, download: true }, ".osmell"),
       el("button", { type: "button", class: "quiet", "aria-label": `Remove ${one.name}`, on: { click: doing(() => ask(`/api/recordings/${one.id}`, {}, "DELETE")) } }, "Remove")))));
   host.replaceChildren(el("table", {}, ...rows));
 }

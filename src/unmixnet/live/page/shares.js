@@ -44,14 +44,14 @@ export class Bars {
 
   draw(components, trusted) {
     const order = ranked(components);
-    const shown = order.slice(0, this.most);
-    const rest = order.slice(this.most).reduce((sum, one) => sum + (one.share ?? 0), 0);
+    const shown = order.filter((one, rank) => rank === 0 || one.share >= 0.03 || one.presence >= 0.5).slice(0, this.most);
+    const rest = order.filter((one) => !shown.includes(one)).reduce((sum, one) => sum + (one.share ?? 0), 0);
     while (this.rows.length < shown.length) this.rows.push(this.row());
     while (this.rows.length > shown.length) this.rows.pop().row.remove();
     shown.forEach((one, rank) => this.fill(this.rows[rank], one));
     this.list.classList.toggle("grey", !trusted);
     const hidden = order.length - shown.length;
-    say(this.others, hidden > 0 ? `${hidden} more, together ${percent(rest)}` : "");
+    say(this.others, hidden > 0 ? `${hidden} more, together ${percent(rest)}` : order.length ? "" : "No shares yet.");
   }
 
   row() {

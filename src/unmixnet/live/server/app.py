@@ -15,6 +15,7 @@ from unmixnet.live.hub import Live
 from unmixnet.live.lessons import Lessons
 from unmixnet.live.server.desk import desk_routes
 from unmixnet.live.server.door import Door
+from unmixnet.live.server.exporting import exporting_routes
 from unmixnet.live.server.failures import HANDLERS
 from unmixnet.live.server.files import page_file
 from unmixnet.live.server.learning import learning_routes
@@ -51,6 +52,7 @@ def create_app(live: Live, door: Door, models: Path) -> Guard:
         *desk_routes(live, door),
         *learning_routes(calibrating, lessons),
         *unmixing_routes(Answers(live)),
+        *exporting_routes(live),
     ]
     app = Starlette(routes=routes, exception_handlers=HANDLERS, lifespan=lifespan)
     return Guard(app, door, {UPLOAD: live.settings.upload_bytes})

@@ -39,11 +39,12 @@ class Part(_Asked):
 
 
 class Start(_Asked):
-    """Start a recording."""
+    """Start a recording; `release` lets the mixture of its label into the simulated chamber."""
 
     name: Name
     label: Annotated[list[Part], Field(max_length=24)] = []
     seconds: Annotated[float, Field(ge=1, le=3600, strict=False)] | None = None
+    release: bool = False
 
 
 class Mark(_Asked):

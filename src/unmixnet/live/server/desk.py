@@ -1,5 +1,7 @@
 """Recording, marking, releasing: what a person does beside the stream."""
 
+from collections.abc import Sequence
+
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -7,7 +9,7 @@ from starlette.routing import Route
 
 from unmixnet.errors import UnmixError
 from unmixnet.live.hub import Live
-from unmixnet.live.server.asked import Mark, Release, Start, asked, mixture
+from unmixnet.live.server.asked import Mark, Part, Release, Start, asked, mixture
 from unmixnet.live.server.door import Door
 
 __all__ = ["desk_routes", "number_of"]
@@ -23,7 +25,14 @@ def desk_routes(live: Live, door: Door) -> list[Route]:
     async def start(request: Request) -> Response:
         wish = await asked(request, Start)
         live.takes.start(wish.name, mixture(wish.label), wish.seconds)
-        live.changed()
+        try:
+            if wish.release:
+                await _release(live, wish.label)
+        except UnmixError:
+            live.takes.running = None
+            raise
+        finally:
+            live.changed()
         return JSONResponse(live.takes.running_json())
 
     async def stop(request: Request) -> Response:
@@ -39,8 +48,11 @@ def desk_routes(live: Live, door: Door) -> list[Route]:
         return _done()
 
     async def release(request: Request) -> Response:
-        wish = await asked(request, Release)
-        await _release(live, wish)
+        await _release(live, (await asked(request, Release)).parts)
+        return _done()
+
+    async def air(request: Request) -> Response:
+        await live.clean_air()
         return _done()
 
     async def link(request: Request) -> Response:
@@ -51,16 +63,17 @@ def desk_routes(live: Live, door: Door) -> list[Route]:
         Route("/api/recording", start, methods=["POST"]),
         Route("/api/recording/stop", stop, methods=["POST"]),
         Route("/api/recordings/{number}", remove, methods=["DELETE"]),
+        Route("/api/air", air, methods=["POST"]),
         Route("/api/release", release, methods=["POST"]),
         Route("/api/links", link, methods=["POST"]),
     ]
 
 
-async def _release(live: Live, wish: Release) -> None:
+async def _release(live: Live, parts: Sequence[Part]) -> None:
     source = live.source
     if not hasattr(source, "release"):
         raise UnmixError("only the simulated chamber can be told what to release", remedy="Start with --simulate")
-    label = mixture(wish.parts)
+    label = mixture(parts)
     if label is None:
         source.air()  # type: ignore[attr-defined]
         await live.mark("clean air")

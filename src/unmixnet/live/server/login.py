@@ -14,7 +14,7 @@ __all__ = ["login_routes"]
 
 
 def login_routes(door: Door) -> list[Route]:
-    """`/health`, `/login` and its style sheet; everything else needs what they give."""
+    """`/health`, `/login` and what that page shows; everything else needs what they give."""
 
     async def health(request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -28,10 +28,14 @@ def login_routes(door: Door) -> list[Route]:
     async def style(request: Request) -> Response:
         return page_file("style.css")
 
+    async def mark(request: Request) -> Response:
+        return page_file("mark.svg")
+
     return [
         Route("/health", health, methods=["GET"]),
         Route("/login", login, methods=["GET", "POST"]),
         Route("/login/style.css", style, methods=["GET"]),
+        Route("/login/mark.svg", mark, methods=["GET"]),
     ]
 
 

@@ -1,5 +1,6 @@
 """Serving until somebody stops it: the socket is bound first, so that the link that is printed works."""
 
+import os
 import socket
 from pathlib import Path
 
@@ -25,9 +26,9 @@ def listen(host: str, port: int) -> socket.socket:
         # connections inherit it; without it every answer waits 40 ms for an acknowledgement
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return listening
-    except (OSError, OverflowError) as error:
+    except OSError as error:
         raise ServeError(
-            f"the address {host}, port {port}, cannot be used ({getattr(error, 'strerror', None) or error})",
+            f"the address {host}, port {port}, cannot be used ({os.strerror(error.errno or 0)})",
             where="--port",
             remedy="Choose another one, or --port 0 for any that is free",
         ) from None

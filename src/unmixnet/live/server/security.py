@@ -19,7 +19,7 @@ from unmixnet.live.server.files import page_file
 
 __all__ = ["HEADERS", "OPEN", "SMALL_BODY", "Guard"]
 
-OPEN = frozenset({"/health", "/login", "/login/style.css"})
+OPEN = frozenset({"/health", "/login", "/login/style.css", "/login/mark.svg"})
 """Paths that need no session."""
 SMALL_BODY = 64 * 1024
 """Bytes that a request may carry unless its path has a limit of its own."""

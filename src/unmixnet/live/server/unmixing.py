@@ -43,15 +43,9 @@ def unmixing_routes(answers: Answers) -> list[Route]:
         content = await run_in_threadpool(answers.archive, number)
         return _download(content, "application/zip", f"unmixnet-report-{number}.zip")
 
-    async def kept(request: Request) -> Response:
-        number = number_of(request)
-        text = await run_in_threadpool(answers.csv, number)
-        return _download(text.encode("utf-8"), "text/csv", f"unmixnet-recording-{number}.csv")
-
     return [
         Route(UPLOAD, upload, methods=["POST"]),
         Route("/api/recordings/{number}/unmix", recorded, methods=["POST"]),
-        Route("/api/recordings/{number}/recording.csv", kept, methods=["GET"]),
         Route("/api/answers/{number}/report.html", page, methods=["GET"]),
         Route("/api/answers/{number}/report.zip", archive, methods=["GET"]),
     ]

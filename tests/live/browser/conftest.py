@@ -1,0 +1,75 @@
+"""Debian's Chromium, and `unmixnet live --simulate` as a process of its own."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+FLAGS = (
+    "--no-sandbox --headless --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+).split()
+SPEED = 20
+COMMAND = "import typer; from unmixnet.cli.live import live; typer.run(live)"
+
+
+@dataclass
+class Heard:
+    """What the browser complained of, and whom it asked."""
+
+    errors: list[str] = field(default_factory=list)
+    requests: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if not os.path.exists(CHROMIUM):
+        pytest.skip("there is no Chromium; on Debian: apt install chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="there is no playwright; pip install playwright")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="module")
+def link(tmp_path_factory) -> Iterator[str]:
+    """The link that the command prints."""
+    folder = tmp_path_factory.mktemp("live")
+    arguments = ["--simulate", "--speed", str(SPEED), "--port", "0", "--lesson-epochs", "1", "--store", "kept.db"]
+    environment = {"JAX_PLATFORMS": "cpu", **os.environ}
+    command = [sys.executable, "-c", COMMAND, *arguments]
+    running = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    try:
+        yield running.stdout.readline().strip()
+    finally:
+        running.terminate()
+        running.wait(20)
+
+
+@pytest.fixture(scope="module")
+def heard() -> Heard:
+    return Heard()
+
+
+@pytest.fixture(scope="module")
+def page(browser, link, heard):
+    with browser.new_context(accept_downloads=True) as context:
+        page = context.new_page()
+        page.set_default_timeout(120_000)
+        listen(page, heard)
+        page.goto(link)
+        page.wait_for_url("**/")
+        yield page
+
+
+def listen(page, heard: Heard) -> None:
+    page.on("console", lambda message: heard.errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: heard.errors.append(str(error)))
+    page.on("request", lambda request: heard.requests.append(request.url))

@@ -1,0 +1,182 @@
+"""The page in a real browser: it moves, marks, records, calibrates, teaches, unmixes a file, and stays at home.
+
+The tests share one server, as one person's session; each of them also passes by itself.
+"""
+
+import re
+import zipfile
+from urllib.parse import urlsplit
+
+import pytest
+
+from unmixnet.examples import example_recording
+
+MIXTURE = "() => document.querySelector('#history-keys').children.length > 0"
+
+
+def tab(page, name: str) -> None:
+    page.click(f".tabs a[href='#{name}']")
+
+
+def samples(page) -> int:
+    found = re.search(r"([\d,]+) samples", page.inner_text("#source"))
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def settled(page) -> None:
+    """No recording is running."""
+    page.wait_for_selector("#recbar", state="hidden")
+
+
+def test_traces_and_bars_move(page):
+    page.wait_for_function("() => /samples/.test(document.querySelector('#source').textContent)")
+    page.wait_for_selector("#traces canvas")
+    assert page.locator("#traces .panel").count() == 4
+    drawn = "[...document.querySelectorAll('#traces canvas')].map(canvas => canvas.toDataURL()).join()"
+    before, count = page.evaluate(drawn), samples(page)
+    page.wait_for_function("before => (" + drawn + ") !== before", arg=before)
+    assert samples(page) >= count
+    page.click("#release-air")
+    page.wait_for_selector("#headline >> text=Nothing above background")
+    page.select_option("#release-a", "mango")
+    page.select_option("#release-b", "strawberry")
+    page.fill("#release-share", "20")
+    page.click("#release-form button[type=submit]")
+    page.wait_for_function("() => document.querySelectorAll('#bars .bar').length > 0")
+    page.wait_for_function(MIXTURE)
+    widths = "[...document.querySelectorAll('#bars .fill')].map(bar => bar.style.width).join()"
+    first = page.evaluate(widths)
+    page.wait_for_function("first => (" + widths + ") !== first", arg=first)
+    assert "Waiting" not in page.inner_text("#headline")
+    assert page.locator("#chamber circle.cell").count() == 8
+    assert page.locator("#laws li").count() == 4 and page.inner_text("#unit") == "counts"
+
+
+def test_an_event_is_marked_by_its_key(page):
+    tab(page, "live")
+    page.wait_for_function("() => /samples/.test(document.querySelector('#source').textContent)")
+    page.fill("#mark-text", "lid opened")
+    page.locator("h1:visible").click()
+    page.keyboard.press("m")
+    page.wait_for_selector("#marks >> text=lid opened")
+
+
+def test_a_recording_starts_and_stops_by_its_key(page):
+    tab(page, "live")
+    settled(page)
+    page.fill("#record-name", "kitchen")
+    page.locator("h1:visible").click()
+    page.keyboard.press("r")
+    page.wait_for_selector("#recbar", state="visible")
+    page.wait_for_function("() => !/^0:0[0-2]/.test(document.querySelector('#rec-time').textContent)")
+    page.keyboard.press("r")
+    page.wait_for_selector("#recordings >> text=kitchen")
+
+
+def test_typing_a_name_marks_nothing(page):
+    tab(page, "live")
+    before = page.locator("#marks li").all_inner_texts()
+    page.locator("#record-name").press_sequentially("rmrm")
+    assert page.locator("#marks li").all_inner_texts() == before and page.is_hidden("#recbar")
+    page.fill("#record-name", "")
+
+
+def test_it_calibrates_on_clean_air_and_a_reference_and_undoes_it(page):
+    tab(page, "calibrate")
+    settled(page)
+    page.fill("#air-seconds", "10")
+    page.click("#air-form button")
+    page.wait_for_selector("#recbar", state="visible")
+    settled(page)
+    page.select_option("#reference-parts select", "mango")
+    page.click("#reference-form button[type=submit]")
+    page.wait_for_selector("#recbar", state="visible")
+    settled(page)
+    page.wait_for_selector("#calibrate-list >> text=mango")
+    page.click("#calibrate-go")
+    page.wait_for_selector("#calibration >> text=Undo")
+    told = page.inner_text("#calibration")
+    assert "Calibrated" in told and "before" in told and "after" in told and "MOX1" in told
+    page.click("#calibration-undo")
+    page.wait_for_selector("#calibration >> text=Not calibrated")
+
+
+def test_it_teaches_two_substances(page):
+    tab(page, "teach")
+    for name in ("mango", "clove", "mango", "clove"):
+        settled(page)
+        page.fill("#example-parts input[list]", name)
+        page.fill("#example-seconds", "12")
+        page.click("#example-form button[type=submit]")
+        page.wait_for_selector("#recbar", state="visible")
+    settled(page)
+    for box in page.locator("#teach-list label").all():
+        if "0:12" not in box.inner_text():
+            box.locator("input").uncheck()
+    page.fill("#teach-name", "my kitchen")
+    page.click("#teach-go")
+    page.wait_for_selector("#lesson", state="visible")
+    page.wait_for_selector("#models >> text=my kitchen", timeout=240_000)
+    row = page.locator("#models tr", has_text="my kitchen")
+    assert re.search(r"[\d.]+ points", row.inner_text()) and "clove, mango" in row.inner_text()
+    row.locator("button").click()
+    page.wait_for_selector("#models tr:has-text('my kitchen') >> text=in use")
+    page.locator("#models tr", has_text="simulated").locator("button").click()
+    page.wait_for_selector("#models tr:has-text('simulated') >> text=in use")
+
+
+def test_a_file_is_unmixed_and_its_report_downloaded(page, tmp_path):
+    tab(page, "file")
+    page.set_input_files("#file-input", str(example_recording()))
+    page.wait_for_selector("#answer", state="visible")
+    assert "strawberry" in page.inner_text("#answer-headline")
+    with page.expect_download() as report:
+        page.click("#answer-page")
+    report.value.save_as(tmp_path / "report.html")
+    assert "strawberry" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    with page.expect_download() as archive:
+        page.click("#answer-zip")
+    archive.value.save_as(tmp_path / "report.zip")
+    names = {name.split("/")[-1] for name in zipfile.ZipFile(tmp_path / "report.zip").namelist()}
+    assert names == {"index.html", "answer.json", "traces.csv", "states.csv"}
+
+
+def test_a_file_that_is_no_recording_is_refused_in_words(page, tmp_path, heard):
+    tab(page, "file")
+    (tmp_path / "poem.txt").write_text("shall I compare thee\n")
+    page.set_input_files("#file-input", str(tmp_path / "poem.txt"))
+    page.wait_for_selector("#file-told.bad")
+    assert "poem.txt" in page.inner_text("#file-told") and "/tmp" not in page.inner_text("#file-told")
+    heard.errors[:] = [error for error in heard.errors if "409" not in error]  # Chromium notes every refusal
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_tab_fits_its_window(page, width, scheme):
+    page.set_viewport_size({"width": width, "height": 844})
+    page.emulate_media(color_scheme=scheme)
+    for name in ("live", "calibrate", "teach", "file"):
+        tab(page, name)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+    page.set_viewport_size({"width": 1280, "height": 844})
+
+
+def test_every_control_has_a_name_and_shows_its_focus(page):
+    unnamed = page.evaluate(
+        """() => [...document.querySelectorAll('input, select, button, progress')].filter(one =>
+             !one.labels?.length && !one.getAttribute('aria-label') && !one.textContent.trim()).map(one => one.id)"""
+    )
+    assert unnamed == []
+    tab(page, "live")
+    page.locator("#record-name").focus()
+    page.keyboard.press("Tab")
+    outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+    assert page.evaluate("document.activeElement.id") == "record-go" and outline == "solid"
+
+
+def test_nothing_went_wrong_and_nobody_else_was_asked(page, heard, link):
+    """Last in the file: it speaks of all the others."""
+    assert heard.errors == []
+    home = urlsplit(link).netloc
+    assert len(heard.requests) > 20
+    assert {urlsplit(url).netloc for url in heard.requests if not url.startswith("blob:")} == {home}
