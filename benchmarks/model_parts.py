@@ -142,17 +142,15 @@ def training_part(record: dict) -> list[str]:
 
 def novelty_part(record: dict) -> list[str]:
     """Recordings of a substance that training never had, against known ones; nulls beside the score."""
-    rows = [
-        [row["data"], row["substance"], row["score"], f"{row['known']} / {row['unknown']}",
-         f"{row['auroc']:.3f} [{row['lo']:.3f}, {row['hi']:.3f}]", *(_share(row[k]) for k in ("false_alarms", "found"))]
-        for row in record["rows"]
-    ]  # fmt: skip
-    columns = ["data", "left out", "score", "known / unknown", "AUROC", "false alarms", "found"]
+    rows = []
+    for row in record["rows"]:
+        half = "" if row["auroc_half"] is None else f"{row['auroc_half']:.3f}"
+        area = f"{row['auroc']:.3f} [{row['lo']:.3f}, {row['hi']:.3f}]"
+        shares = [f"{100 * row[key]:.0f} %" for key in ("false_alarms", "found")]
+        counts = f"{row['known']} / {row['unknown']}"
+        rows.append([row["data"], row["substance"], row["score"], counts, area, half, *shares])
+    columns = ["data", "left out", "score", "known / unknown", "AUROC", "of half or more", "false alarms", "found"]
     return [*_table(columns, rows), "", *_source(record)]
-
-
-def _share(value: float | None) -> str:
-    return "" if value is None else f"{100 * value:.0f} %"
 
 
 def _table(columns: list[str], rows: list[list[str]]) -> list[str]:

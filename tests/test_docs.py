@@ -9,6 +9,7 @@ from benchmarks.tables import LATER, PAGES, ROOT, filled
 
 from unmixnet.provenance import provenance
 from unmixnet.reproduce.coefficients import CoefficientError
+from unmixnet.reproduce.novelty import NoveltyRow
 from unmixnet.reproduce.rows import Row
 from unmixnet.reproduce.states import StateScore
 
@@ -112,6 +113,13 @@ def test_a_training_step_shows_its_shares(tmp_path):
     page = filled(table("training"), tmp_path)
     assert "| encoder, forward | 12.3 | 45.6 |" in page
     assert "encoder 40 %, solver forward 20 %, solver backward 40 %. The closed loop costs 2.50 times" in page
+
+
+def test_novelty_shows_what_is_found_beside_false_alarms(tmp_path):
+    found = NoveltyRow("simulated", "clove", "novelty", 60, 10, 0.9, 0.8, 0.95, None, 0.05, 0.7)
+    stored(tmp_path, "novelty", rows=[asdict(found)])
+    shown = "| simulated | clove | novelty | 60 / 10 | 0.900 [0.800, 0.950] |  | 5 % | 70 % |"
+    assert shown in filled(table("novelty"), tmp_path)
 
 
 @pytest.mark.parametrize("name", ["simulated:scores", "smellnet:smellnet-base:official", "training", "novelty"])

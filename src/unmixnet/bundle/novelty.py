@@ -80,10 +80,14 @@ class Novelty:
     spread: tuple[float, ...]
     scores: tuple[float, ...]
 
-    def score(self, evidence: Evidence) -> float:
-        """The largest of the standardised ln d; around zero for an ordinary recording."""
+    def parts(self, evidence: Evidence) -> np.ndarray:
+        """The standardised ln d of embedding, signal and, with a solver, residual."""
         logs = np.log(_distances(self.embedding, self.signal, self.residual, evidence))
-        return float(np.max((logs - np.array(self.centre)) / np.array(self.spread)))
+        return (logs - np.array(self.centre)) / np.array(self.spread)
+
+    def score(self, evidence: Evidence) -> float:
+        """The largest of them; around zero for an ordinary recording."""
+        return float(np.max(self.parts(evidence)))
 
     def p_value(self, score: float) -> float:
         """Share of recordings like those of validation that look at least as strange; NaN without any."""

@@ -11,6 +11,7 @@ from unmixnet.metrics.concentration import (
     slope,
     transition_residual,
 )
+from unmixnet.metrics.detection import auroc
 from unmixnet.metrics.mixture import acc_at_01, cosine, mae, ood_drop, support_f1, top_k_hit
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "acc_at_01",
     "accuracy_at_1",
     "accuracy_at_5",
+    "auroc",
     "bootstrap_interval",
     "concordance",
     "cosine",
