@@ -161,7 +161,8 @@ class _TraceEstimator(BaseEstimator):
         from unmixnet.inference.precision import single_precision
 
         check_is_fitted(self)
-        signal = self._signal(validate_data(self, X, reset=False, allow_nd=True, dtype=np.float64))
+        X = validate_data(self, X, reset=False, allow_nd=True, dtype=np.float64)
+        signal = self._signal(X)
         rows = -(-len(signal) // _ROWS) * _ROWS
         filled = np.concatenate([signal, np.zeros((rows - len(signal), *signal.shape[1:]), np.float32)])
         with single_precision():
