@@ -33,7 +33,7 @@ def demo(
         return
     show(answer)
     say(
-        f"\nThe recording was made by the solver on finer cells: 20 % mango, 80 % strawberry, in a session that the "
-        f"model never saw.\nReport: [bold]{page}[/] (open it in a browser). "
+        f"\nThe recording was made by the solver on finer cells: 50 % peach, 50 % garlic, a mixture and a session that "
+        f"the model never saw.\nReport: [bold]{page}[/] (open it in a browser). "
         "Next: unmixnet unmix FILE.csv, or unmixnet validate (the physics against published experiments)."
     )

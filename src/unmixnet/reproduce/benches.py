@@ -51,6 +51,7 @@ class NetworkBench:
         inner = hold_out(turn.train, share=config.data.validation)
         sessions = [piece.session for piece in inner.train]
         train, held = self._read(inner.train), self._read(inner.test)
+        self.recordings = (*train, *held)
         self.prepared: Prepared = prepare(config, train, held, turn.data.components, sessions)
         self._epoch: Callable[..., Any] | None = None
 

@@ -1,0 +1,40 @@
+"""A bundle from a finished study: what ships is what the tables describe."""
+
+from pathlib import Path
+
+import jax
+
+from unmixnet.bundle import Bundle
+from unmixnet.bundle.make import make_bundle
+from unmixnet.bundle.nulls import Scores
+from unmixnet.errors import ConfigError
+from unmixnet.reproduce.benches import NetworkBench
+from unmixnet.reproduce.inverse_bench import trained
+from unmixnet.reproduce.recall import Recall
+from unmixnet.reproduce.run import Options, config_of, turn_jobs
+from unmixnet.reproduce.studies import Study
+from unmixnet.reproduce.turns import turns_of
+from unmixnet.reproduce.variants import UNMIXNET
+from unmixnet.reproduce.work import Work
+from unmixnet.training.trainer import Fit
+
+__all__ = ["bundle_of"]
+
+
+def bundle_of(
+    study: Study, root: str | Path | None, work: Work, options: Options, *, name: str, seed: int = 0
+) -> tuple[Bundle, Scores | None]:
+    """The bundle of UnMixNet as a study trained it, calibrated on the study's own validation recordings."""
+    turn = turns_of(study.protocols, root, groups=study.groups)[0]
+    jobs = [job for job in turn_jobs(study, turn, options) if job.variant is UNMIXNET and job.seed == seed]
+    if not jobs or (result := work.read(jobs[0])) is None:
+        raise ConfigError(
+            f"no finished training of unmixnet with seed {seed} in the study {study.name}",
+            where=str(work.folder),
+            remedy="Run `unmixnet reproduce` with the same --work folder first",
+        )
+    bench = NetworkBench(config_of(study, UNMIXNET, options), turn, Recall(root))
+    model, facts = trained(bench, jobs[0], work), result.facts
+    fit = Fit(model, facts.validation or 0.0, facts.best_epoch, facts.epochs, ())
+    with jax.enable_x64(False):
+        return make_bundle(name, bench.prepared, fit, bench.recordings)
