@@ -2,9 +2,12 @@
 
 import asyncio
 import json
+import logging
 import multiprocessing
+import signal
 import time
 from collections.abc import Sequence
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["LessonError", "Lessons"]
 
 _NOTE = "lesson.json"
+_log = logging.getLogger("unmixnet.live")
 
 
 class LessonError(UnmixError):
@@ -42,7 +46,7 @@ class Lessons:
         self.running: dict[str, Any] | None = None
         self.failed = ""
         self.used: int | None = None
-        self._process: multiprocessing.process.BaseProcess | None = None
+        self._process: BaseProcess | None = None
         self._task: asyncio.Task[None] | None = None
         live.parts["lessons"] = self.state
 
@@ -104,6 +108,9 @@ class Lessons:
             (place / _NOTE).write_text(json.dumps(note, allow_nan=False) + "\n", encoding="utf-8")
         except UnmixError as error:
             self.failed = str(error)
+        except Exception:
+            _log.exception("the lesson %s failed", number)
+            self.failed = "The lesson failed; the terminal shows why."
         finally:
             self.running, self._process = None, None
             self.live.changed()
@@ -115,27 +122,35 @@ class Lessons:
         context = multiprocessing.get_context("spawn")  # a fork would copy the threads of jax, and hang
         ours, theirs = context.Pipe(duplex=False)
         given = (theirs, name, recordings, str(place), self.live.settings.lesson_epochs)
-        self._process = context.Process(target=_teach, args=given, daemon=True)
-        self._process.start()
+        process = context.Process(target=_teach, args=given, daemon=True)
+        process.start()
+        self._process = process
         theirs.close()
         while True:
             try:
                 kind, value = ours.recv()
             except EOFError:
-                self._process.join()
-                raise LessonError("the lesson was stopped", remedy="Start it again when you like") from None
+                raise _ended(process) from None
             if kind == "progress":
                 loop.call_soon_threadsafe(self._progress, value)
             elif kind == "failed":
                 raise LessonError(value)
             else:
-                self._process.join()
+                process.join()
                 return value
 
     def _progress(self, value: dict[str, Any]) -> None:
         if self.running is not None:
             self.running = {**self.running, **value}
             self.live.send("lesson", self.running)
+
+
+def _ended(process: BaseProcess) -> LessonError:
+    """Why a process ended without a word."""
+    process.join()
+    if process.exitcode == -signal.SIGTERM:
+        return LessonError("the lesson was stopped", remedy="Start it again when you like")
+    return LessonError("the lesson failed; the terminal shows why", remedy="Try fewer recordings, or shorter ones")
 
 
 def _load(place: Path) -> "Bundle":

@@ -10,12 +10,18 @@ from dataclasses import dataclass, field
 import pytest
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
-FLAGS = (
-    "--no-sandbox --headless --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync"
-).split()
+FLAGS = [
+    "--no-sandbox",
+    "--headless",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 SPEED = 20
-COMMAND = "import typer; from unmixnet.cli.live import live; typer.run(live)"
+COMMAND = "from unmixnet.cli import app, main; from unmixnet.cli.live import live; app.command('live')(live); main()"
 
 
 @dataclass
@@ -41,7 +47,18 @@ def browser():
 def link(tmp_path_factory) -> Iterator[str]:
     """The link that the command prints."""
     folder = tmp_path_factory.mktemp("live")
-    arguments = ["--simulate", "--speed", str(SPEED), "--port", "0", "--lesson-epochs", "1", "--store", "kept.db"]
+    arguments = [
+        "live",
+        "--simulate",
+        "--speed",
+        str(SPEED),
+        "--port",
+        "0",
+        "--lesson-epochs",
+        "1",
+        "--store",
+        "kept.db",
+    ]
     environment = {"JAX_PLATFORMS": "cpu", **os.environ}
     command = [sys.executable, "-c", COMMAND, *arguments]
     running = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)

@@ -37,7 +37,7 @@ def test_traces_and_bars_move(page):
     page.wait_for_function("before => (" + drawn + ") !== before", arg=before)
     assert samples(page) >= count
     page.click("#release-air")
-    page.wait_for_selector("#headline >> text=Nothing above background")
+    page.wait_for_selector("#headline:has-text('Nothing above background')")
     page.select_option("#release-a", "mango")
     page.select_option("#release-b", "strawberry")
     page.fill("#release-share", "20")

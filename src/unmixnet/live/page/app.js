@@ -79,12 +79,18 @@ const heard = {
 function connect() {
   const stream = new EventSource("/api/stream");
   for (const [kind, act] of Object.entries(heard)) stream.addEventListener(kind, (event) => act(JSON.parse(event.data)));
-  stream.addEventListener("open", () => document.body.classList.remove("lost"));
   stream.addEventListener("error", () => {
     $("dot").className = "pulse off";
     say($("source"), "the server does not answer; trying again");
-    if (stream.readyState === EventSource.CLOSED) setTimeout(connect, 3000);
+    if (stream.readyState === EventSource.CLOSED) setTimeout(again, 3000);
   });
+}
+
+// A server that was started anew does not know this browser any more.
+async function again() {
+  const answer = await fetch("/api/state").catch(() => null);
+  if (answer?.status === 401) say($("source"), "the server was started anew: open the new link from its terminal");
+  else connect();
 }
 
 // ---------------------------------------------------------------- drawing

@@ -11,7 +11,7 @@ let state = null;
 
 export function start() {
   parts = new Parts($("reference-parts"), $("reference-more"));
-  picks = new Picks($("calibrate-list"));
+  picks = new Picks($("calibrate-list"), (one) => one.clean_air || one.name.startsWith("reference: "));
   $("air-form").addEventListener("submit", doing(() => begin({ name: "clean air", label: [{ name: "clean air", share: 1 }], seconds: Number($("air-seconds").value) })));
   $("reference-form").addEventListener("submit", doing(() => {
     const label = parts.value();
@@ -57,6 +57,7 @@ const METHODS = {
 function drawActive(active) {
   const host = $("calibration");
   if (!active) {
+    if (!state.calibration.busy) say($("calibrate-told"), "");
     host.replaceChildren(el("h2", {}, "Not calibrated"), el("p", { class: "small" }, "The model reads the sensors as they are. Readings are counts."));
     return;
   }

@@ -36,6 +36,7 @@ export async function unmixRecording(one) {
 }
 
 function fail(text) {
+  show($("answer"), false);
   $("file-told").classList.add("bad");
   say($("file-told"), text);
 }

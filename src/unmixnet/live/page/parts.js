@@ -49,20 +49,21 @@ export class Parts {
 }
 
 export class Picks {
-  constructor(host) {
-    Object.assign(this, { host, left: new Set(), shown: "" });
+  // `first` says which recordings are chosen before somebody chooses.
+  constructor(host, first) {
+    Object.assign(this, { host, first, said: new Map(), shown: "" });
   }
 
-  // New recordings are chosen; those that somebody left out stay so.
   draw(recordings, empty) {
     const shown = JSON.stringify(recordings.map((one) => one.id));
     if (shown === this.shown) return;
     this.shown = shown;
     const rows = recordings.map((one) => {
       const box = el("input", { type: "checkbox", value: one.id });
-      box.checked = !this.left.has(one.id);
-      box.addEventListener("change", () => (box.checked ? this.left.delete(one.id) : this.left.add(one.id)));
-      return el("label", { class: "pick" }, box, el("b", {}, recipe(one.label)), el("span", { class: "n" }, clock(one.seconds)));
+      box.checked = this.said.get(one.id) ?? this.first(one);
+      box.addEventListener("change", () => this.said.set(one.id, box.checked));
+      const from = one.name.includes(recipe(one.label)) ? one.name.split(": ")[0] : one.name;
+      return el("label", { class: "pick" }, box, el("b", {}, recipe(one.label)), el("span", { class: "from" }, from === recipe(one.label) ? "" : from), el("span", { class: "n" }, clock(one.seconds)));
     });
     this.host.replaceChildren(rows.length ? el("div", { class: "picks", tabindex: 0, role: "group", "aria-label": "Recordings" }, ...rows) : el("p", { class: "empty small" }, empty));
   }

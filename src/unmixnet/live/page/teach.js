@@ -11,7 +11,7 @@ let canRelease = false;
 
 export function start() {
   parts = new Parts($("example-parts"), $("example-more"), { free: true });
-  picks = new Picks($("teach-list"));
+  picks = new Picks($("teach-list"), (one) => one.name.startsWith("example: "));
   $("example-form").addEventListener("submit", doing(() => {
     const label = parts.value();
     return begin({ name: `example: ${recipe(label.map((part) => ({ ...part, share: part.share / 100 })))}`.slice(0, 80), label, seconds: Number($("example-seconds").value), release: $("example-release").checked && canRelease });
@@ -39,15 +39,17 @@ export function drawLesson(lesson) {
   $("lesson-progress").value = lesson.of ? lesson.done / lesson.of : 0;
 }
 
-function drawModels({ lessons, model }) {
+const SCORES = ["leave-one-out error", "of 1-NN", "of the mean"];
+
+function drawModels({ lessons }) {
   const using = (id) => lessons.used === id;
   const row = (id, name, told, scores) => el("tr", {},
     el("td", {}, el("span", { class: "name" }, name), el("span", { class: "soft" }, told)),
-    ...scores.map((score) => el("td", { class: "n" }, score === null ? "" : points(score))),
+    ...scores.map((score, i) => el("td", { class: "n", "data-label": SCORES[i] }, score === null ? null : points(score))),
     el("td", {}, el("div", { class: "acts" }, using(id)
       ? el("b", { class: "closes" }, "in use")
       : el("button", { type: "button", on: { click: doing(() => ask(`/api/models/${id ?? "first"}/use`)) } }, "Use it"))));
-  const head = el("tr", {}, el("th", {}, "model"), ...["leave-one-out error", "of 1-NN", "of the mean"].map((name) => el("th", { class: "n" }, name)), el("th"));
+  const head = el("tr", {}, el("th", {}, "model"), ...SCORES.map((name) => el("th", { class: "n" }, name)), el("th"));
   const first = row(null, lessons.first, "the one that this session began with", [null, null, null]);
   const taught = lessons.models.map((one) => row(one.id, one.name, `${one.components.join(", ")}; ${one.recordings} recordings, ${one.how}`, [one.leave_one_out, one.nearest, one.mean]));
   const failed = lessons.failed ? [el("p", { class: "told bad", role: "alert" }, lessons.failed)] : [];
