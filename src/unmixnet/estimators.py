@@ -38,7 +38,8 @@ class _TraceEstimator(BaseEstimator):
         closure: whether the solver takes part; False trains the encoder alone, faster.
         epochs: at most; stops earlier if a fifth of the recordings, held out by group, gets no better.
         rate: peak learning rate.
-        virtual: virtual recordings for each real one.
+        schooling: steps in which the encoder first learns from virtual recordings, mixtures that the solver makes once
+            its physics is fitted to X and y; a few thousand teach it mixtures that nobody recorded.
         random_state: seed.
     """
 
@@ -53,7 +54,7 @@ class _TraceEstimator(BaseEstimator):
         closure: bool = True,
         epochs: int = 150,
         rate: float = 2e-3,
-        virtual: float = 0.0,
+        schooling: int = 0,
         random_state: int | None = 0,
     ) -> None:
         self.sensors = sensors
@@ -64,7 +65,7 @@ class _TraceEstimator(BaseEstimator):
         self.closure = closure
         self.epochs = epochs
         self.rate = rate
-        self.virtual = virtual
+        self.schooling = schooling
         self.random_state = random_state
 
     def _fit(self, X: np.ndarray, targets: np.ndarray, groups: Any, *, classes: bool) -> None:
@@ -123,14 +124,17 @@ class _TraceEstimator(BaseEstimator):
                     "release": "rise-decay" if self.start == "clean air" else "constant",
                     "closure": self.closure,
                 },
-                "training": {
-                    "epochs": self.epochs,
-                    "patience": self.epochs,
-                    "rate": self.rate,
-                    "virtual": self.virtual,
-                },
+                "objective": {"mix": 0.3} if self.schooling else {},
+                "training": {"epochs": self.epochs, "patience": self.epochs, "rate": self.rate, **self._lessons()},
             }
         )
+
+    def _lessons(self) -> dict[str, Any]:
+        """Fit the physics, school the encoder, and keep virtual recordings in every batch."""
+        if not self.schooling:
+            return {}
+        steps = {"calibration": 800, "schooling": self.schooling, "virtual": 2.0}
+        return {**steps, "virtual_offset": 0.03, "physics_rate": 0.1, "ema": 0.99}
 
     def _prepared(self, traces: np.ndarray, targets: np.ndarray, groups: Any, *, classes: bool) -> Any:
         from unmixnet.data.preprocess import Preprocessing
