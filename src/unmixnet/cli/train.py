@@ -20,14 +20,17 @@ Watch = Callable[[dict[str, Any]], None]
 
 
 def train(
-    config: Annotated[Path, typer.Argument(metavar="CONFIG.toml", help="Training file.")],
+    config: Annotated[
+        Path | None, typer.Argument(metavar="[CONFIG.toml]", help="Training file; --folder alone needs none.")
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="DIR", help="Folder of the run; runs/CONFIG if not given.")
     ] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run that was stopped.")] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the one in the file.")] = None,
     folder: Annotated[
-        Path | None, typer.Option(help="Folder of your own recordings, for the protocols folder:….")
+        Path | None,
+        typer.Option(help="Folder of your own recordings, for the protocols folder:…, or without a training file."),
     ] = None,
     data: Annotated[Path | None, typer.Option(help="Data folder; else the variable UNMIXNET_DATA.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -35,8 +38,14 @@ def train(
     """Train a model and write it as a bundle, with its validation score beside null baselines.
 
     The folder of the run holds log.jsonl, checkpoint and bundle. Stop with Ctrl-C, continue with --resume: the result
-    is the same to the last bit.
+    is the same to the last bit. With --folder and no training file the small preset learns all labelled recordings
+    of the folder, and its score is that of recordings left out.
     """
+    if config is None:
+        from unmixnet.cli.lesson import learn_folder
+
+        learn_folder(folder, output, seed=seed, resume=resume, as_json=as_json)
+        return
     from unmixnet.training.config import load_training
 
     chosen = _with(load_training(config), seed, folder)

@@ -10,6 +10,7 @@ from unmixnet.cli.output import busy, emit, say
 if TYPE_CHECKING:
     from unmixnet.answer import Answer
     from unmixnet.bundle import Bundle
+    from unmixnet.session import SessionCalibration
 
 __all__ = ["unmix"]
 
@@ -25,6 +26,10 @@ def unmix(
     refine: Annotated[
         int, typer.Option(min=0, metavar="N", help="Gradient steps through the solver on the answer.")
     ] = 0,
+    session: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Calibration of today's sensors, from `unmixnet calibrate-session`."),
+    ] = None,
 ) -> None:
     """Tell the shares of a mixture with 90 % intervals, or that there is nothing, or nothing that it knows.
 
@@ -36,9 +41,10 @@ def unmix(
         from unmixnet.bundle import find_bundle, load_bundle
 
         bundle = load_bundle(find_bundle(model))
+    today = None if session is None else _session(bundle, session)
     found: list[dict] = []
     for file in files:
-        answer = _answer(bundle, file, refine)
+        answer = _answer(bundle, file, refine, today)
         if isinstance(answer, str):
             found.append({"recording": str(file), "error": answer})
             continue
@@ -56,7 +62,15 @@ def unmix(
     raise typer.Exit(2 if any("error" in one for one in found) else 0)
 
 
-def _answer(bundle: "Bundle", file: Path, refine: int) -> "Answer | str":
+def _session(bundle: "Bundle", file: Path) -> "SessionCalibration":
+    from unmixnet.cli.calibrate_session import read_session
+
+    today = read_session(file)
+    today.check(bundle)
+    return today
+
+
+def _answer(bundle: "Bundle", file: Path, refine: int, session: "SessionCalibration | None") -> "Answer | str":
     """The answer, or what stood in its way, which is printed."""
     import sys
 
@@ -67,7 +81,7 @@ def _answer(bundle: "Bundle", file: Path, refine: int) -> "Answer | str":
     try:
         recording = read_recording(file)
         with busy(f"unmixing {file.name} (the first one compiles for some seconds)"):
-            return run(bundle, recording, refine=refine)
+            return run(bundle, recording, refine=refine, session=session)
     except UnmixError as error:
         print(f"unmixnet: {error}", file=sys.stderr)
         return str(error)

@@ -37,8 +37,6 @@ __all__ = ["Engine", "EngineState"]
 
 _LEAD_S = 15.0
 """Signal that is kept beyond a window, to look back for the onset."""
-_RISE_S = 15.0
-"""Time constant of a made-up odour."""
 _LATE_S = 2.0
 _MOST_MISSING = 0.1
 
@@ -126,15 +124,14 @@ class Engine:
         return Watch(self.scale, np.array(ready.sd), threshold, self.rate_Hz, self._lag(threshold))
 
     def _lag(self, threshold: float) -> int:
-        """Bins that pass, as the model's own physics says, from a release until the sensors notice it."""
+        """Bins that pass, as the model's own physics says, from a release until the sensors notice it: the median."""
         if not self.anchored:
             return 0
-        steps = np.arange(self.window) / self.rate_Hz
-        rise = np.array(self.bundle.sign) * (1 - np.exp(-steps[:, None] / _RISE_S))
-        air = -np.array(self.bundle.ready.mean) / np.array(self.bundle.ready.sd)
-        _, run = self.look((air + rise).astype(np.float32))
-        away = np.max(np.abs(np.asarray(run.saved.y)[0] - air), axis=1)
-        seen = int(np.argmax(away > FOOT * threshold)) * solver_of(self.bundle).settings.stride
+        air = np.tile(np.array(self.bundle.air, np.float32), (self.window, 1))
+        traces = np.stack([self.look.pure(k, air) for k in range(len(self.bundle.components))])
+        away = np.max(np.abs(traces - air[0]), axis=2) > FOOT * threshold
+        first = np.where(away.any(axis=1), away.argmax(axis=1), 0)
+        seen = round(float(np.median(first))) * solver_of(self.bundle).settings.stride
         # A window that begins a little late is read as well as one in time; one that begins early looks strange.
         return max(seen - round(_LATE_S * self.rate_Hz), 0)
 

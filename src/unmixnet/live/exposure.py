@@ -16,7 +16,7 @@ from unmixnet.live.scale import Scale
 
 __all__ = ["FOOT", "Exposure", "Watch"]
 
-_SETTLE_S, _PATIENCE_S, _FOLLOW_S = 10.0, 300.0, 60.0
+_SETTLE_S, _PATIENCE_S, _FOLLOW_S = 10.0, 300.0, 30.0
 """Time over which slopes are judged; after which nobody waits any longer; in which the level follows."""
 _STEADY = 0.05
 """Change within the settling time that counts as none [sd of the training signal]."""
@@ -31,6 +31,7 @@ class Exposure:
     Arguments:
         warm: whether the sensors have settled; `flat`: whether they stand still now.
         level, first_level: clean-air level now, and the first of the session; empty before.
+        since: number of the bin from which on the sensors stood still when they settled last.
         onset: number of the bin in which the exposure began; None in clean air.
         clean: readings just then.
         peak, low, low_bin: largest departure since, and the least one after it has fallen.
@@ -40,6 +41,7 @@ class Exposure:
     flat: bool = False
     level: np.ndarray = field(default_factory=lambda: np.zeros(0))
     first_level: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    since: int = 0
     onset: int | None = None
     clean: np.ndarray = field(default_factory=lambda: np.zeros(0))
     peak: float = 0.0
@@ -86,7 +88,8 @@ class Watch:
     def settled(self, now: Exposure, bins: Bins) -> Exposure:
         """The air is clean now."""
         level = np.nanmean(self._recent(bins), axis=0)
-        return Exposure(True, now.flat, level, now.first_level if len(now.first_level) else level)
+        first = now.first_level if len(now.first_level) else level
+        return Exposure(True, now.flat, level, first, max(bins.closed - self.settling, 0))
 
     def _recent(self, bins: Bins) -> np.ndarray:
         """The last bins, in sd of the training signal."""

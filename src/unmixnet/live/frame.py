@@ -45,7 +45,8 @@ def frame_of(engine: "Engine", state: "EngineState") -> Frame:
     bins, now, window = state.bins, state.exposure, engine.window
     anchored = engine.anchored and now.onset is not None
     oldest = bins.closed - bins.kept
-    begin = max(now.onset or 0, oldest) if anchored else max(bins.closed - window, oldest)
+    # what the sensors did before they settled says nothing about the air
+    begin = max(now.onset or 0, oldest) if anchored else max(bins.closed - window, oldest, now.since)
     end = min(begin + window, bins.closed)
     rows = slice(begin - bins.closed + len(bins.g), end - bins.closed + len(bins.g))
     g, missing = _filled(bins.g[rows], engine.rate_Hz)

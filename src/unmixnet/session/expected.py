@@ -31,7 +31,8 @@ def expected_traces(bundle: Bundle, truths: np.ndarray, windows: np.ndarray) -> 
         many = Inference(
             jnp.full((k * S, truths.shape[1]), _PRESENT),
             jnp.asarray(np.repeat(truths, S, axis=0), jnp.float32),
-            *(jnp.tile(leaf, (k * S,) + (1,) * leaf.ndim) for leaf in (typical.h_Y, typical.h_m)),
+            jnp.tile(typical.h_Y, (k * S, 1)),
+            jnp.tile(typical.h_m, (k * S, 1, 1)),
             jnp.asarray(np.tile(STRENGTHS, k), jnp.float32),
             jnp.ones(k * S, jnp.float32),
         )

@@ -58,10 +58,9 @@ def references_of(
     found = []
     for trace, truth, made in zip(traces, truths, expected, strict=True):
         seen = trace[stride : made.shape[1] * stride + 1 : stride].astype(float)
-        typical = made[STRENGTHS.index(0.0)].mean(axis=0)
-        found.append(
-            Reference(trace, truth, seen, made, seen.mean(axis=0), known.get(_key(truth), typical).astype(float))
-        )
+        typical: np.ndarray = made[STRENGTHS.index(0.0)].mean(axis=0)
+        master = np.asarray(known.get(_key(truth), typical), float)
+        found.append(Reference(trace, truth, seen, made, seen.mean(axis=0), master))
     return found
 
 

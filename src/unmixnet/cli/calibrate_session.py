@@ -1,0 +1,97 @@
+"""`unmixnet calibrate-session MODEL REFERENCE…`: adapt a model to today's sensors with a few known recordings."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unmixnet.cli.output import busy, emit, say, table
+
+if TYPE_CHECKING:
+    from unmixnet.data.recording import Recording
+    from unmixnet.session import SessionCalibration
+
+__all__ = ["calibrate_session", "read_session"]
+
+
+def calibrate_session(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder or name of a bundle.")],
+    references: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[REFERENCE[=LABEL]]…",
+            help="Recordings of known mixtures, e.g. a.csv=mango_20_strawberry_80; without =LABEL the name says it.",
+        ),
+    ] = None,
+    clean_air: Annotated[
+        list[Path] | None,
+        typer.Option("--clean-air", metavar="FILE", help="A recording of clean air; may be repeated."),
+    ] = None,
+    method: Annotated[
+        str, typer.Option(help="auto, none, offset, prototype, gain, ridge, solver or clean-air.")
+    ] = "auto",
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where the calibration goes.")] = Path(
+        "session.json"
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as one JSON object.")] = False,
+) -> None:
+    """Find gains and offsets of the sensors in this session; use them with `unmixnet unmix --session FILE`."""
+    with busy("opening the model"):
+        from unmixnet.bundle import find_bundle, load_bundle
+        from unmixnet.data.reader import read_recording
+        from unmixnet.session import fit_session
+
+        bundle = load_bundle(find_bundle(model))
+    known = [_reference(text) for text in references or []]
+    clean = [read_recording(file) for file in clean_air or []]
+    with busy("calibrating (the first time compiles for some seconds)"):
+        found = fit_session(bundle, known, clean, method=method)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(found.to_text() + "\n", encoding="utf-8")
+    if as_json:
+        emit(found.to_json() | {"file": str(output)})
+    else:
+        _show(found, output)
+
+
+def read_session(path: Path) -> "SessionCalibration":
+    """The calibration in a file."""
+    from unmixnet.session import SessionCalibration
+    from unmixnet.toml_file import read_text
+
+    return SessionCalibration.from_text(read_text(path))
+
+
+def _reference(text: str) -> "Recording":
+    """A recording with its label: after the last `=`, or what the name of the file says."""
+    from dataclasses import replace
+
+    from unmixnet.data.labels import parse_label
+    from unmixnet.data.reader import read_recording
+    from unmixnet.errors import ConfigError
+
+    path, _, written = text.rpartition("=")
+    if not path or Path(text).is_file():
+        path, written = text, Path(text).name.split(".")[0]
+    label = parse_label(written)
+    if label is None:
+        raise ConfigError(
+            f"{written!r} names no mixture",
+            where=path,
+            remedy="Write FILE=mango_20_strawberry_80, or name the file like that",
+        )
+    return replace(read_recording(path), label=label)
+
+
+def _show(found: "SessionCalibration", output: Path) -> None:
+    rows = [
+        [name, f"{gain:.3f}", f"{offset:+.3f}"]
+        for name, gain, offset in zip(found.channels, found.gain, found.offset, strict=True)
+    ]
+    table(f"Session calibration, {found.method}", ["sensor", "gain", "offset [sd]"], rows)
+    if found.references and found.before == found.before:
+        how = "on references left out of the fit" if found.left_out else "on the reference that it was fitted to"
+        say(f"Mean error of the shares {how}: {found.before:.3f} before, {found.after:.3f} after.")
+    if found.method == "none":
+        say("No calibration made the references better, so this one changes nothing.")
+    say(f"Next: unmixnet unmix FILE --model {found.bundle} --session [bold]{output}[/]")

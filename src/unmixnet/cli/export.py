@@ -1,0 +1,34 @@
+"""`unmixnet export MODEL --onnx FILE`: a model for other programs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unmixnet.cli.output import busy, emit, say
+
+__all__ = ["export"]
+
+
+def export(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="Folder or name of a bundle.")],
+    onnx: Annotated[Path, typer.Option("--onnx", metavar="FILE", help="Write the model as ONNX.")],
+    solver: Annotated[bool, typer.Option("--solver", help="The solver too, not the encoder alone.")] = False,
+    windows: Annotated[int, typer.Option(min=1, help="Windows on which the file is checked.")] = 20,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Write a model as ONNX and check it against ONNX Runtime; a file that says something else is not written."""
+    with busy("exporting (this takes a minute)"):
+        from unmixnet.bundle import find_bundle, load_bundle
+        from unmixnet.export.onnx import export_onnx
+
+        bundle = load_bundle(find_bundle(model))
+        done = export_onnx(bundle, onnx, solver=solver, windows=windows)
+    if as_json:
+        told = {"file": str(done.path), "bytes": done.size, "windows": done.windows, "difference": done.difference}
+        emit({"schema": "unmixnet.export/1", "model": bundle.name, "digest": bundle.digest, **told, "solver": solver})
+        return
+    say(
+        f"[bold]{done.path}[/] ({done.size / 1e6:.2f} MB): the {'encoder and solver' if solver else 'encoder'} of "
+        f"{bundle.name}. ONNX Runtime and jax differ by {done.difference:.1e} at most, on {done.windows} windows."
+    )

@@ -1,0 +1,1 @@
+"""Models for other programs: ONNX, checked against ONNX Runtime."""

@@ -1,0 +1,62 @@
+"""Streams for the engine: clean air, the packaged recording, and made-up trouble."""
+
+import numpy as np
+
+from unmixnet.bundle import Bundle, find_bundle, load_bundle
+from unmixnet.data.reader import read_recording
+from unmixnet.data.recording import ChannelHealth, Recording
+from unmixnet.examples import example_recording
+from unmixnet.live.engine import Engine, EngineState
+from unmixnet.live.estimate import Estimate
+from unmixnet.live.sample import Sample
+
+RATE = 10.0
+AIR_S = 15
+
+
+def shipped() -> Bundle:
+    return load_bundle(find_bundle("simulated"))
+
+
+def odour() -> np.ndarray:
+    """20 % mango, 80 % strawberry: 60 s that start in clean air, (600, 4) counts."""
+    return read_recording(example_recording()).readings
+
+
+def air(seconds: float, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    rows = np.repeat(odour()[:1], round(seconds * RATE), axis=0)
+    return np.round(rows + rng.normal(0, 0.4, rows.shape))
+
+
+def stream() -> np.ndarray:
+    return np.concatenate([air(AIR_S), odour()])
+
+
+def samples(rows: np.ndarray, start_s: float = 0.0, rate: float = RATE) -> list[Sample]:
+    return [Sample(start_s + i / rate, tuple(row)) for i, row in enumerate(rows.tolist())]
+
+
+def hear(engine: Engine, heard: list[Sample], state: EngineState | None = None) -> tuple[list[Estimate], EngineState]:
+    state = engine.start() if state is None else state
+    said = []
+    for sample in heard:
+        estimate, state = engine.step(sample, state)
+        if estimate is not None:
+            said.append(estimate)
+    return said, state
+
+
+def recording(bundle: Bundle, rows: np.ndarray, rate: float = RATE, label=None) -> Recording:
+    M = rows.shape[1]
+    return Recording(
+        np.arange(len(rows)) / rate,
+        np.array(rows, float),
+        bundle.ready.channels,
+        ("counts",) * M,
+        rate,
+        "simulated",
+        "made up",
+        label,
+        (ChannelHealth.OK,) * M,
+    )
