@@ -122,7 +122,8 @@ class Watch:
 
     def _foot(self, now: Exposure, bins: Bins) -> int:
         """The bin in which the odour was released: the lag before the departure began."""
-        away = np.nanmax(np.abs(self.scale.watched(bins.g[-bins.kept :]) / self.sd - now.level), axis=1, initial=0)
+        away = np.max(np.abs(self.scale.watched(bins.g[-bins.kept :]) / self.sd - now.level), axis=1)
+        # a bin without a reading is NaN, and not still
         still = np.flatnonzero(away < FOOT * self.threshold)
         return bins.closed - bins.kept + max((int(still[-1]) if len(still) else 0) - self.lag, 0)
 

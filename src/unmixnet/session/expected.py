@@ -1,5 +1,7 @@
 """What the bundle's physics makes of a label, with coefficients that no recording modulates."""
 
+import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -28,13 +30,14 @@ def expected_traces(bundle: Bundle, truths: np.ndarray, windows: np.ndarray) -> 
     k, S = len(truths), len(STRENGTHS)
     with single_precision():
         typical: Inference = model.uninformed()
-        many = Inference(
-            jnp.full((k * S, truths.shape[1]), _PRESENT),
-            jnp.asarray(np.repeat(truths, S, axis=0), jnp.float32),
-            jnp.tile(typical.h_Y, (k * S, 1)),
-            jnp.tile(typical.h_m, (k * S, 1, 1)),
-            jnp.asarray(np.tile(STRENGTHS, k), jnp.float32),
-            jnp.ones(k * S, jnp.float32),
+        many = eqx.tree_at(
+            lambda i: (i.z_logits, i.a, i.log_strength),
+            jax.tree.map(lambda leaf: jnp.tile(leaf, (k * S,) + (1,) * leaf.ndim), typical),
+            (
+                jnp.full((k * S, truths.shape[1]), _PRESENT, jnp.float32),
+                jnp.asarray(np.repeat(truths, S, axis=0), jnp.float32),
+                jnp.asarray(np.tile(STRENGTHS, k), jnp.float32),
+            ),
         )
     Y = np.broadcast_to(np.array(bundle.air, np.float32), (k * S, *windows.shape[1:]))
     y = np.asarray(solve(model, many, Y).saved.y)
