@@ -1,5 +1,6 @@
 """`unmixnet live`: what is in the air now, on a page in the browser."""
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,20 +42,26 @@ def live(
     The page is for this machine only, and nothing leaves it. `unmixnet live --simulate` needs no hardware.
     """
     source = _source(serial, mqtt, replay, simulate, speed, baud)
-    with busy("opening the model"):
+    with busy("starting"):
+        from unmixnet.live.sources.extra import live_part
+
+        for part in ("starlette", "uvicorn", "sse_starlette"):
+            live_part(part)
         from unmixnet.live.hub import Live, LiveSettings
-        from unmixnet.live.server.door import Door
+        from unmixnet.live.server.door import Door, check_address
         from unmixnet.live.server.files import check_page
         from unmixnet.live.server.run import listen, serve
         from unmixnet.live.store import Store
 
         check_page()
+        check_address(host, token, tuple(name or ()))
     settings = LiveSettings(every_s=max(1.0, speed / 10), lesson_epochs=lesson_epochs)
     with listen(host, port) as listening, Store.open(store) as kept:
         door = Door(host, listening.getsockname()[1], token=token, names=tuple(name or ()))
-        bundle = _bundle(model or (SIMULATED if simulate else MODEL))
+        bundle = _bundle(model, simulate)
         _welcome(door.link(), host, browser)
-        serve(Live(source, kept, bundle, settings), door, listening, store.with_suffix(".models"))
+        with suppress(KeyboardInterrupt):
+            serve(Live(source, kept, bundle, settings), door, listening, store.with_suffix(".models"))
     say(f"Stopped. Everything is in {store}.")
 
 
@@ -86,11 +93,13 @@ def _source(
     return SimulatedSource(speed=speed)
 
 
-def _bundle(name: str) -> "Bundle":
+def _bundle(name: str | None, simulate: bool) -> "Bundle":
+    """The chosen model, or the packaged one that suits the source; one that does not is told on the page."""
     with busy("opening the model"):
-        from unmixnet.bundle import find_bundle, load_bundle
+        from unmixnet.bundle import find_bundle, load_bundle, packaged
 
-        return load_bundle(find_bundle(name))
+        first = SIMULATED if simulate or MODEL not in packaged() else MODEL
+        return load_bundle(find_bundle(name or first))
 
 
 def _welcome(link: str, host: str, browser: bool) -> None:

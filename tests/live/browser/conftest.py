@@ -21,6 +21,8 @@ FLAGS = [
     "--disable-sync",
 ]
 SPEED = 20
+PATIENCE_S = float(os.environ.get("UNMIXNET_PATIENCE_S", "120"))
+"""How long a step may take; a machine that has much else to do needs more."""
 COMMAND = "from unmixnet.cli import app, main; from unmixnet.cli.live import live; app.command('live')(live); main()"
 
 
@@ -79,7 +81,7 @@ def heard() -> Heard:
 def page(browser, link, heard):
     with browser.new_context(accept_downloads=True) as context:
         page = context.new_page()
-        page.set_default_timeout(120_000)
+        page.set_default_timeout(1000 * PATIENCE_S)
         listen(page, heard)
         page.goto(link)
         page.wait_for_url("**/")

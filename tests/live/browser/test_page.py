@@ -116,7 +116,7 @@ def test_it_teaches_two_substances(page):
     page.fill("#teach-name", "my kitchen")
     page.click("#teach-go")
     page.wait_for_selector("#lesson", state="visible")
-    page.wait_for_selector("#models >> text=my kitchen", timeout=240_000)
+    page.wait_for_selector("#models >> text=my kitchen")
     row = page.locator("#models tr", has_text="my kitchen")
     assert re.search(r"[\d.]+ points", row.inner_text()) and "clove, mango" in row.inner_text()
     row.locator("button").click()

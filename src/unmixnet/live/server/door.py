@@ -9,7 +9,7 @@ from collections import OrderedDict, deque
 
 from unmixnet.errors import UnmixError
 
-__all__ = ["Door", "DoorError", "is_loopback"]
+__all__ = ["Door", "DoorError", "check_address", "is_loopback"]
 
 _MOST_SESSIONS = 64
 _LEAST_TOKEN = 16
@@ -41,7 +41,7 @@ class Door:
 
     def __init__(self, host: str, port: int, *, token: str | None = None, names: tuple[str, ...] = ()) -> None:
         self.host, self.port, self.token = host, port, token
-        _check(host, token, names)
+        check_address(host, token, names)
         self.hosts = frozenset(_with_port(name, port) for name in _names(host, names))
         self.cookie = f"unmixnet_{port}"  # browsers send cookies to every port of a host: two servers must not clash
         self._links: dict[bytes, float] = {}
@@ -92,7 +92,8 @@ class Door:
         return first if first in self.hosts else sorted(self.hosts)[0]
 
 
-def _check(host: str, token: str | None, names: tuple[str, ...]) -> None:
+def check_address(host: str, token: str | None, names: tuple[str, ...]) -> None:
+    """Refuse an address that others can reach without a token, or that has no name of its own."""
     if is_loopback(host):
         return
     if token is None or len(token) < _LEAST_TOKEN:
