@@ -8,11 +8,15 @@ import typer
 from unmixnet.cli import (
     audit,
     bench,
+    calibrate_session,
     check,
     data,
     demo,
+    devices,
     evaluate,
+    export,
     fingerprints,
+    live,
     reproduce,
     simulate,
     train,
@@ -36,6 +40,10 @@ app.command("demo")(demo.demo)
 app.command("unmix")(unmix.unmix)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
+app.command("live")(live.live)
+app.command("devices")(devices.devices)
+app.command("calibrate-session")(calibrate_session.calibrate_session)
+app.command("export")(export.export)
 app.command("simulate")(simulate.simulate)
 app.command("validate")(validate.validate)
 app.command("check")(check.check)
