@@ -35,6 +35,7 @@ def shares(*ratios: float, width: float = 0.05, presence: float = 0.99):
         (shares(1.0), "Strawberry, the only component that the model knows"),
         (shares(0.97, 0.03), "Almost pure strawberry (97 %)"),
         (shares(0.7, 0.3, presence=0.2), "Mostly strawberry (70 %)"),
+        (shares(0.6, 0.4, width=0.6), "Not clear; the best guess is strawberry (60 %) and mango (40 %)"),
     ],
 )
 def test_the_headline_is_one_sentence_from_the_shares(answer, said):

@@ -25,6 +25,8 @@ _NAMED, _PRESENT, _SOME, _MOST = 0.05, 0.5, 0.15, 0.5
 """Least share and presence of a component that the headline names; from where on it is "some"; and "mostly"."""
 _FEW = 0.6
 """Share that the named components must have together, or the headline says that there are many."""
+_ANYTHING = 0.9
+"""Length of an interval from which on it says nothing."""
 _CLOSED, _NEARLY = 1e-4, 1e-2
 """Relative violations up to which a law counts as closed (single precision reaches 1e-6) and nearly closed."""
 _LONGEST = 40
@@ -43,6 +45,8 @@ def headline(answer: Answer) -> str:
         return f"{name[:1].upper()}{name[1:]}, the only component that the model knows"
     named = _named(answer)
     share = answer.ratios[named[0]]
+    if answer.high[named[0]] - answer.low[named[0]] >= _ANYTHING:
+        return f"Not clear; the best guess is {_listed([_with_share(answer, k) for k in named])}"
     if not share >= _SOME:
         return f"No component stands out; the largest is {_with_share(answer, named[0])}"
     if len(named) == 1:
