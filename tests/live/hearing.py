@@ -19,7 +19,7 @@ def shipped() -> Bundle:
 
 
 def odour() -> np.ndarray:
-    """20 % mango, 80 % strawberry: 60 s that start in clean air, (600, 4) counts."""
+    """The packaged recording: 60 s that start in clean air, (600, 4) counts."""
     return read_recording(example_recording()).readings
 
 
@@ -30,7 +30,8 @@ def air(seconds: float, seed: int = 0) -> np.ndarray:
 
 
 def stream() -> np.ndarray:
-    return np.concatenate([air(AIR_S), odour()])
+    """Clean air, the odour, and its end for ten seconds more."""
+    return np.concatenate([air(AIR_S), odour(), np.repeat(odour()[-1:], 100, axis=0)])
 
 
 def samples(rows: np.ndarray, start_s: float = 0.0, rate: float = RATE) -> list[Sample]:

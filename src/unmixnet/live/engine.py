@@ -37,7 +37,7 @@ __all__ = ["Engine", "EngineState"]
 
 _LEAD_S = 15.0
 """Signal that is kept beyond a window, to look back for the onset."""
-_LATE_S = 2.0
+_LATE_S = 0.5
 _MOST_MISSING = 0.1
 
 
@@ -130,7 +130,7 @@ class Engine:
         air = np.tile(np.array(self.bundle.air, np.float32), (self.window, 1))
         traces = np.stack([self.look.pure(k, air) for k in range(len(self.bundle.components))])
         away = np.max(np.abs(traces - air[0]), axis=2) > FOOT * threshold
-        first = np.where(away.any(axis=1), away.argmax(axis=1), 0)
+        first = np.where(away.any(axis=1), 1 + away.argmax(axis=1), 0)
         seen = round(float(np.median(first))) * solver_of(self.bundle).settings.stride
         # A window that begins a little late is read as well as one in time; one that begins early looks strange.
         return max(seen - round(_LATE_S * self.rate_Hz), 0)
