@@ -188,6 +188,7 @@ class Live:
             "name": clipped(plain(self.bundle.name), 60),
             "components": [plain(name) for name in self.bundle.components],
             "channels": [plain(name) for name in self.bundle.ready.channels],
+            "window_s": self.bundle.config.data.window_s,
             "ready": self.ready,
             "trouble": self.trouble,
         }

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import multiprocessing
+import os
 import signal
 import time
 from collections.abc import Sequence
@@ -161,6 +162,8 @@ def _load(place: Path) -> "Bundle":
 
 def _teach(out: "Connection", name: str, recordings: "list[Recording]", place: str, epochs: int | None) -> None:
     """The child process: teach, and say how far it is."""
+    if hasattr(os, "nice"):
+        os.nice(10)  # the recorder comes first
     from unmixnet.live.teach import teach
 
     def watch(stage: str, done: int, of: int) -> None:

@@ -90,7 +90,7 @@ def bundle(components: tuple[str, ...] = COMPONENTS, channels: tuple[str, ...] =
         ready=SimpleNamespace(channels=channels),
         digest="0" * 64,
         has_solver=False,
-        config=SimpleNamespace(model=SimpleNamespace(name="made up")),
+        config=SimpleNamespace(model=SimpleNamespace(name="made up"), data=SimpleNamespace(window_s=59.5)),
     )
 
 

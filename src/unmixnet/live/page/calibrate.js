@@ -37,11 +37,18 @@ export function drawState(value) {
   state = value;
   parts.offerNames(value.model.components);
   show($("reference-release").parentElement, value.source.can_release);
+  for (const id of ["air-seconds", "reference-seconds"]) atLeast($(id), Math.ceil(value.model.window_s + 0.5));
   const known = new Set(value.model.components);
   const fits = (one) => one.fits && one.label.length && (one.clean_air || one.label.every((part) => known.has(part.name)));
   picks.draw(value.recordings.filter(fits), "No recording of clean air or of a known mixture yet.");
   $("calibrate-go").disabled = value.calibration.busy;
   drawActive(value.calibration.active);
+}
+
+// The model needs as much as it looks back on.
+function atLeast(input, seconds) {
+  if (Number(input.min) === seconds) return;
+  Object.assign(input, { min: seconds, value: seconds });
 }
 
 const METHODS = {
