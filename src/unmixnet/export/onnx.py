@@ -1,8 +1,9 @@
 """A bundle's encoder, or encoder and solver, as one ONNX file that any runtime can open; checked before it is kept.
 
-inputs   signal (B, T, M): windows of the standardised signal, as `preprocessing` in the file's metadata describes it
-outputs  ratios (B, K), presence (B, K), log_strength (B), exposure (B), embedding (B, d); with the solver also
-         reconstructed (B, steps, M)
+inputs   signal (T, M): one window of the standardised signal, as `preprocessing` in the file's metadata describes it
+outputs  ratios (K), presence (K), log_strength, exposure, embedding (d); with the solver also reconstructed (steps, M)
+
+One window at a time: jax2onnx 0.17 translates the encoder of one window exactly and its batched form wrongly.
 
 Temperature and support of the calibration are not in the graph: they are in the metadata, as `unmix` applies them to
 the mean of a recording's windows.
@@ -16,7 +17,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jax
 import numpy as np
 
 from unmixnet.bundle.bundle import Bundle
@@ -99,9 +99,10 @@ def check_onnx(bundle: Bundle, data: bytes, *, windows: int, solver: bool = Fals
     expected = (read.a, presence_of(read), read.log_strength, read.exposure, read.h_Y)
     if solver:
         expected = (*expected, reconstruct(model, read, Y))
-    found = session.run(None, {given: Y})
-    if len(found) != len(expected):
-        raise ExportError(f"the file has {len(found)} outputs, expected {len(expected)}", remedy="Export it anew")
+    runs = [session.run(None, {given: window}) for window in Y]
+    if len(runs[0]) != len(expected):
+        raise ExportError(f"the file has {len(runs[0])} outputs, expected {len(expected)}", remedy="Export it anew")
+    found = [np.stack(parts) for parts in zip(*runs, strict=True)]
     pairs = ((np.asarray(a, float), np.asarray(b, float)) for a, b in zip(found, expected, strict=True))
     return max(float(np.max(np.abs(a - b))) / max(1.0, float(np.max(np.abs(b)))) for a, b in pairs)
 
@@ -112,7 +113,7 @@ def _forward(model: UnMixNet, T: int, solver: bool) -> Callable[..., tuple[Any, 
         told = (read.a, read.z, read.log_strength, read.exposure, read.h_Y)
         return (*told, model.reconstruct(read, Y[0], T).y) if solver else told
 
-    return lambda Y: jax.vmap(one)(Y)
+    return one
 
 
 def _graph(bundle: Bundle, model: UnMixNet, solver: bool) -> Any:
@@ -123,7 +124,7 @@ def _graph(bundle: Bundle, model: UnMixNet, solver: bool) -> Any:
         with single_precision():
             return convert(
                 _forward(model, T, solver),
-                inputs=[("B", T, M)],
+                inputs=[(T, M)],
                 model_name=f"unmixnet_{bundle.name}",
                 input_names=["signal"],
                 output_names=list(names),
