@@ -139,3 +139,16 @@ def test_twin_a_frozen_wall_has_the_wrong_derivative():
     kappa = jnp.asarray(np.random.default_rng(0).uniform(0.1, 2, (V, S)))
     frozen = lambda args: wall_loss(args[0], jax.lax.stop_gradient(args[1]), args[2])  # noqa: E731
     assert law_error(frozen, (moles(3), kappa, DT)) > 1e-3
+
+
+@pytest.mark.parametrize("size", [1e-10, 1e-20, 1e-26])
+def test_the_limiter_has_finite_slopes_for_traces_in_single_precision(size):
+    single = jax.tree.map(lambda a: a.astype(jnp.float32) if eqx.is_inexact_array(a) else a, GEOMETRY)
+    rng = np.random.default_rng(0)
+    N = jnp.asarray(rng.uniform(0.5, 1, (V, S)), jnp.float32).at[:, 1:].multiply(size)
+    wanted = jnp.asarray(rng.normal(size=(E, S)), jnp.float32).at[:, 1:].multiply(size)
+    wanted = wanted.at[:, 0].set(-jnp.sum(wanted[:, 1:], axis=1))
+    (_, acted), back = jax.vjp(lambda N, moles: limit(N, moles, single), N, wanted)
+    assert bool(acted)
+    nothing = (jnp.zeros((E, S), jnp.float32), np.zeros((), jax.dtypes.float0))
+    assert all(bool(jnp.all(slope == 0)) for slope in back(nothing))

@@ -22,6 +22,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from unmixnet.physics.geometry import Geometry
+from unmixnet.physics.quotient import quotient
 
 __all__ = ["Surface", "adsorb", "coverage", "coverage_expm", "generator", "stationary_coverage"]
 
@@ -122,7 +123,7 @@ def adsorb(
     demand = geometry.on_cells(jnp.maximum(uptake, 0))
     supply = N[:, 1:]
     short = demand > supply
-    share = jnp.where(short, supply / jnp.where(short, demand, 1), 1)[geometry.sensor_cell]
+    share = jnp.where(short, quotient(supply, jnp.where(short, demand, 1)), 1)[geometry.sensor_cell]
     taken = jnp.where(uptake > 0, share * uptake, uptake)
     refused = jnp.where(uptake > 0, (1 - share) * (wanted[:, 1:] - theta[:, 1:]), 0)
     occupied = wanted[:, 1:] - refused

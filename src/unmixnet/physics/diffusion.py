@@ -16,6 +16,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.maxwell_stefan import MaxwellStefan, edge_flux
+from unmixnet.physics.quotient import quotient
 
 __all__ = ["composition", "diffuse", "fluxes", "limit", "wall_loss"]
 
@@ -72,7 +73,7 @@ def limit(
 
 def _allowed(N: Float[Array, "V n"], leaving: Float[Array, "V n"]) -> Float[Array, "V n"]:
     exceeds = (leaving > _SHARE * N) & (leaving > 0)
-    return jnp.where(exceeds, _SHARE * N / jnp.where(exceeds, leaving, 1), 1)
+    return jnp.where(exceeds, quotient(_SHARE * N, jnp.where(exceeds, leaving, 1)), 1)
 
 
 def diffuse(
