@@ -164,14 +164,13 @@ def _teach(out: "Connection", name: str, recordings: "list[Recording]", place: s
     """The child process: teach, and say how far it is."""
     if hasattr(os, "nice"):
         os.nice(10)  # the recorder comes first
-    from unmixnet.live.teach import teach
+    from unmixnet.live.teach import EPOCHS, teach
 
     def watch(stage: str, done: int, of: int) -> None:
         out.send(("progress", {"stage": stage, "done": done, "of": of}))
 
     try:
-        how = {} if epochs is None else {"epochs": epochs}
-        taught = teach(recordings, name=name, folder=Path(place), watch=watch, **how)
+        taught = teach(recordings, name=name, folder=Path(place), watch=watch, epochs=epochs or EPOCHS)
         told = taught.to_json()
         told.pop("bundle")  # a place on this machine, which no page needs to know
         out.send(("taught", told))
