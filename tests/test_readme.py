@@ -14,9 +14,10 @@ def blocks() -> list[str]:
 
 def test_the_ten_lines_that_train_and_predict_do_so():
     code = blocks()[0]
-    assert "epochs=150" in code
+    quick = code.replace("epochs=100, schooling=2000", "epochs=1, closure=False")
+    assert quick != code
     names: dict = {}
-    exec(compile(code.replace("epochs=150", "epochs=1"), "README.md", "exec"), names)
+    exec(compile(quick, "README.md", "exec"), names)
     shares = names["model"].predict(names["X_new"])
     assert shares.shape == names["y_new"].shape
     np.testing.assert_allclose(shares.sum(axis=1), 1, atol=1e-5)

@@ -133,7 +133,7 @@ class _TraceEstimator(BaseEstimator):
         """Fit the physics, school the encoder, and keep virtual recordings in every batch."""
         if not self.schooling:
             return {}
-        steps = {"calibration": 800, "schooling": self.schooling, "virtual": 2.0}
+        steps = {"calibration": min(800, self.schooling), "schooling": self.schooling, "virtual": 2.0}
         return {**steps, "virtual_offset": 0.03, "physics_rate": 0.1, "ema": 0.99}
 
     def _prepared(self, traces: np.ndarray, targets: np.ndarray, groups: Any, *, classes: bool) -> Any:
