@@ -23,7 +23,7 @@ from unmixnet.errors import ConfigError
 from unmixnet.inference.trace import missing_channels
 from unmixnet.inference.unmix import solver_of
 from unmixnet.live.bins import Bins, start_bins
-from unmixnet.live.estimate import WARMING, Estimate
+from unmixnet.live.estimate import NOTHING, WARMING, Estimate
 from unmixnet.live.exposure import FOOT, Exposure, Watch
 from unmixnet.live.frame import FIRST_ANSWER, Frame, frame_of
 from unmixnet.live.judging import judge
@@ -182,6 +182,8 @@ class Engine:
             return self._warming(time_s, settling_words(time_s - origin)), state
         frame = frame_of(self, state)
         needed = FIRST_ANSWER * self.window if self.anchored else self.window
+        if self.bundle.ready.baseline is not Baseline.RECORDING and frame.heard < needed:
+            drift = ()
         if frame.heard < needed and (state.exposure.onset is not None or not self.anchored):
             words = listening_words(
                 frame.heard / self.rate_Hz, needed / self.rate_Hz, exposed=state.exposure.onset is not None
@@ -190,6 +192,8 @@ class Engine:
         if frame.missing > _MOST_MISSING:
             return replace(self._warming(time_s, gap_words(frame.worst, frame.missing)), drift=drift), state
         found = self._judged(time_s, state, frame)
+        if self.bundle.ready.baseline is not Baseline.RECORDING and found.status != NOTHING:
+            drift = ()  # the sensors may have settled in an odour: only clean air has a clean-air level
         words = (*found.words, *drift_words(self.bundle.ready.channels, drift, against))
         held = found if frame.over_s >= 0 and state.exposure.onset is not None and self.anchored else None
         return replace(found, drift=drift, words=words), replace(state, held=held)

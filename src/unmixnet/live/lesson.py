@@ -72,6 +72,7 @@ def lesson_config(recordings: Sequence[Recording], *, epochs: int, seed: int) ->
                 "patience": epochs,
                 "batch": min(16, len(recordings)),
                 "rate": 2e-3,
+                "physics_rate": 0.3,  # few recordings: the physics must not run after their noise
                 "ema": min(0.98, 1 - 1 / epochs),
                 "mixing": "competitive",
                 "jitter_gain": 0.05,
