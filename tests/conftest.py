@@ -2,9 +2,13 @@
 
 import json
 import os
+import signal
 from pathlib import Path
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# a session that was started in the background ignores Ctrl-C, and so would every program that it starts
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import jax
 import jaxtyping

@@ -55,6 +55,7 @@ def test_clean_air_reads_as_clean_air_with_the_noise_of_the_data_set():
     np.testing.assert_allclose(rows.std(axis=0), [0.51, 0.52, 0.53, 0.62], atol=0.06)
 
 
+@pytest.mark.soak
 def test_a_minute_of_a_recipe_is_the_recording_of_the_data_set():
     """The packaged example was made by the data set's solver in one go, with other noise."""
     known = read_recording(example_recording())

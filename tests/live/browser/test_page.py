@@ -11,6 +11,8 @@ import pytest
 
 from unmixnet.examples import example_recording
 
+pytestmark = pytest.mark.soak
+
 MIXTURE = "() => document.querySelector('#history-keys').children.length > 0"
 
 
