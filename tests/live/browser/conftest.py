@@ -1,5 +1,6 @@
 """Debian's Chromium, and `unmixnet live --simulate` as a process of its own."""
 
+import asyncio
 import os
 import shutil
 import subprocess
@@ -23,7 +24,6 @@ FLAGS = [
 SPEED = 20
 PATIENCE_S = float(os.environ.get("UNMIXNET_PATIENCE_S", "120"))
 """How long a step may take; a machine that has much else to do needs more."""
-COMMAND = "from unmixnet.cli import app, main; from unmixnet.cli.live import live; app.command('live')(live); main()"
 
 
 @dataclass
@@ -34,8 +34,9 @@ class Heard:
     requests: list[str] = field(default_factory=list)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
+    """A browser for one file: Playwright runs an event loop in this thread, and tests that follow need their own."""
     if not os.path.exists(CHROMIUM):
         pytest.skip("there is no Chromium; on Debian: apt install chromium")
     playwright = pytest.importorskip("playwright.sync_api", reason="there is no playwright; pip install playwright")
@@ -43,26 +44,17 @@ def browser():
         chromium = driver.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
         chromium.close()
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        asyncio.get_running_loop()
 
 
 @pytest.fixture(scope="module")
 def link(tmp_path_factory) -> Iterator[str]:
     """The link that the command prints."""
     folder = tmp_path_factory.mktemp("live")
-    arguments = [
-        "live",
-        "--simulate",
-        "--speed",
-        str(SPEED),
-        "--port",
-        "0",
-        "--lesson-epochs",
-        "1",
-        "--store",
-        "kept.db",
-    ]
+    arguments = f"--simulate --speed {SPEED} --port 0 --lesson-epochs 1 --store kept.db".split()
     environment = {"JAX_PLATFORMS": "cpu", **os.environ}
-    command = [sys.executable, "-c", COMMAND, *arguments]
+    command = [sys.executable, "-m", "unmixnet", "live", *arguments]
     running = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     assert running.stdout is not None
     try:

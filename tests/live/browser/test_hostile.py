@@ -1,14 +1,10 @@
 """Names that would like to be markup stay text, wherever the page shows them."""
 
-import pytest
-
 from answer.hostile import HOSTILE
 from live.server.fakes import MadeUpSource
 from live.server.serving import serving
 
 from .conftest import Heard, listen
-
-pytestmark = pytest.mark.soak
 
 NAMES = tuple(dict.fromkeys(name for name in HOSTILE if name.isprintable() and name.strip()))
 MORE = ("<img src=x onerror=window.hit=1>", "<svg/onload=window.hit=1>", "${window.hit=1}", "<iframe srcdoc='<b>'>")
