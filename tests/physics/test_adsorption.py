@@ -192,3 +192,27 @@ def test_in_clean_air_the_first_uptake_is_linear_in_the_rate():
     slope = jax.jacrev(coverage, argnums=1)(clean, jnp.zeros(K), delta, jnp.ones(()))
     assert not has_nan(slope)
     assert relative(np.diag(slope[1:]), -np.expm1(-delta) / delta) <= 1e-12
+
+
+def slopes_of_the_sink(sites: float, trace: float):
+    """∂(N, θ)/∂n of the first odorant in the first sensor's cell and on it, in clean air with `trace` moles of it."""
+    N, _, surface = cell(1, sites)
+    clean, place = jnp.zeros((M, K + 1)).at[:, 0].set(1), GEOMETRY.sensor_cell[0]
+    N = N.at[:, 1:].set(0)
+    law = lambda n: adsorb(N.at[place, 1].set(n), clean, surface, GEOMETRY, jnp.ones(()))  # noqa: E731
+    after, theta, _ = jax.jacrev(law)(jnp.asarray(trace))
+    return after[place, 1], theta[0, 1]
+
+
+@pytest.mark.parametrize("sites", [1e-10, 1e-3], ids=["plenty", "hungry"])
+def test_the_slope_at_nothing_is_that_beside_nothing(sites):
+    gas, covered = slopes_of_the_sink(sites, 0.0)
+    gas_beside, covered_beside = slopes_of_the_sink(sites, 1e-18)
+    assert 0 <= gas <= 1 and abs(gas - gas_beside) <= 1e-9
+    assert relative(covered, covered_beside) <= 1e-9 and covered > 0
+
+
+def test_twin_without_the_limit_the_slope_at_nothing_grows_with_every_step(monkeypatch):
+    whole = lambda surface, exposure, geometry, dt: jnp.ones((8, K))  # noqa: E731
+    monkeypatch.setattr(adsorption, "_share_of_a_trace", whole)
+    assert abs(slopes_of_the_sink(1e-3, 0.0)[0]) > 10

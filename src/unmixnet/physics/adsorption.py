@@ -77,6 +77,13 @@ def coverage(
     theta: Float[Array, " S"], lam: Float[Array, " K"], delta: Float[Array, " K"], dt: Float[Array, ""]
 ) -> Float[Array, " S"]:
     """exp(Δt Q) θ of one sensor by star resolvents: O(K), any stiffness, on the simplex to rounding."""
+    return _covered(theta, lam, delta, dt)[0]
+
+
+def _covered(
+    theta: Float[Array, " S"], lam: Float[Array, " K"], delta: Float[Array, " K"], dt: Float[Array, ""]
+) -> tuple[Float[Array, " S"], Float[Array, " K"]]:
+    """exp(Δt Q) θ, and the share of the step's Δt λᵢ that finds a site and is still there at its end."""
     a, d = dt * lam, dt * delta
     empty, occupied = theta[0], theta[1:]
     desorbing = d * occupied
@@ -91,9 +98,11 @@ def coverage(
         empty_hat = (-2 * w / z) * numerator / denominator
         exposure = exposure + jnp.real(empty_hat) * re - jnp.imag(empty_hat) * im
         empty_next = empty_next + jnp.real(empty_hat)
-    occupied_next = jnp.exp(-d) * occupied + a * jnp.maximum(exposure, 0)
+    exposure = jnp.maximum(exposure, 0)
+    occupied_next = jnp.exp(-d) * occupied + a * exposure
     theta_next = jnp.concatenate([jnp.maximum(empty_next, 0)[None], occupied_next])
-    return theta_next / jnp.sum(theta_next)
+    whole = jnp.sum(theta_next)
+    return theta_next / whole, exposure / whole
 
 
 def stationary_coverage(lam: Float[Array, " K"], delta: Float[Array, " K"]) -> Float[Array, " S"]:
@@ -117,15 +126,19 @@ def adsorb(
     adsorbed and its site stays empty.
     """
     c = N[geometry.sensor_cell, 1:] / geometry.volume[geometry.sensor_cell, None]
-    update = coverage_expm if reference else coverage
-    wanted = jax.vmap(update, in_axes=(0, 0, 0, None))(theta, surface.k_ads * c, surface.k_des, dt)
-    uptake = surface.sites[:, None] * (wanted[:, 1:] - theta[:, 1:])
+    rates = (theta, surface.k_ads * c, surface.k_des)
+    wanted, exposure = jax.vmap(_covered, in_axes=(0, 0, 0, None))(*rates, dt)
+    if reference:
+        wanted = jax.vmap(coverage_expm, in_axes=(0, 0, 0, None))(*rates, dt)
+    gained = wanted[:, 1:] - theta[:, 1:]
+    uptake = surface.sites[:, None] * gained
     demand = geometry.on_cells(jnp.maximum(uptake, 0))
     supply = N[:, 1:]
     short = demand > supply
-    share = jnp.where(short, quotient(supply, jnp.where(short, demand, 1)), 1)[geometry.sensor_cell]
-    taken = jnp.where(uptake > 0, share * uptake, uptake)
-    refused = jnp.where(uptake > 0, (1 - share) * (wanted[:, 1:] - theta[:, 1:]), 0)
+    spare = jnp.where(supply > 0, 1, _share_of_a_trace(surface, exposure, geometry, dt))
+    share = jnp.where(short, quotient(supply, jnp.where(short, demand, 1)), spare)[geometry.sensor_cell]
+    taken = jnp.where(uptake >= 0, share * uptake, uptake)
+    refused = jnp.where(uptake >= 0, (1 - share) * gained, 0)
     occupied = wanted[:, 1:] - refused
     theta_next = wanted.at[:, 1:].set(occupied).at[:, 0].add(jnp.sum(refused, axis=1))
     sink = jnp.pad(geometry.on_cells(taken), ((0, 0), (1, 0)))
@@ -133,3 +146,15 @@ def adsorb(
     # `maximum`, whose derivative is one half where both sides are zero, as they are in clean air.
     left = N - sink
     return jnp.where(left < 0, 0, left), theta_next, sink
+
+
+def _share_of_a_trace(
+    surface: Surface, exposure: Float[Array, "M K"], geometry: Geometry, dt: Float[Array, ""]
+) -> Float[Array, "V K"]:
+    """The share of their demand that sensors get of the first molecules to come.
+
+    Where there is nothing, nothing is short, but one molecule would be: the slope at zero is that of the limited sink.
+    Without it a step multiplies the derivative by 1 − demand/supply, and a few steps overflow.
+    """
+    per_mole = geometry.on_cells(surface.sites[:, None] * surface.k_ads * exposure) * dt / geometry.volume[:, None]
+    return jax.lax.stop_gradient(1 / jnp.maximum(per_mole, 1))
