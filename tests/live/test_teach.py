@@ -10,8 +10,6 @@ from unmixnet.live.teach import teach
 
 from .test_lesson import taken, takes
 
-pytestmark = pytest.mark.soak
-
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory):

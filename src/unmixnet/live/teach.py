@@ -17,9 +17,9 @@ from unmixnet.data.recording import Recording
 from unmixnet.errors import ConfigError
 from unmixnet.inference.evidence import Evidence, gather_evidence
 from unmixnet.inference.precision import single_precision
+from unmixnet.live.head_start import TEACHER, with_head_start
 from unmixnet.live.lesson import check_lesson, groups_of, lesson_config
 from unmixnet.live.lesson_card import lesson_card
-from unmixnet.live.schooled import SCHOOL, schooled_by
 from unmixnet.training.examples import Examples, gather_examples
 from unmixnet.training.run import Prepared, build_model, prepare
 from unmixnet.training.trainer import fit
@@ -80,14 +80,14 @@ def teach(
     watch: Watch = lambda stage, done, of: None,
     seed: int = 0,
     epochs: int = EPOCHS,
-    schooled: bool = True,
+    head_start: bool = True,
 ) -> Taught:
     """Train the small preset on labelled recordings and store it as `folder`/bundle.
 
     Arguments:
         watch: is told how far it is.
         epochs: of every training.
-        schooled: start from the networks of the shipped model of the simulated e-nose, which know how sensors answer
+        head_start: begin with the networks of the shipped model of the simulated e-nose, which know how sensors answer
             but neither these sensors nor these substances; False starts from nothing.
 
     Up to twelve recordings are left out one by one, more of them in six groups; then the model is trained on all.
@@ -98,7 +98,7 @@ def teach(
         raise ConfigError(f"{epochs} epochs, expected at least one", remedy=f"Use {EPOCHS}")
     config = lesson_config(recordings, epochs=epochs, seed=seed)
     with single_precision():
-        lesson = _Lesson(recordings, prepare(config, recordings, (), components), watch, schooled)
+        lesson = _Lesson(recordings, prepare(config, recordings, (), components), watch, head_start)
         groups = groups_of(recordings, seed=seed)
         held: dict[int, Evidence] = {}
         for number, group in enumerate(groups):
@@ -114,13 +114,13 @@ def teach(
 class _Lesson:
     """One compiled program for all trainings of a lesson: every one starts alike and has arrays of one shape."""
 
-    def __init__(self, recordings: Sequence[Recording], whole: Prepared, watch: Watch, schooled: bool) -> None:
+    def __init__(self, recordings: Sequence[Recording], whole: Prepared, watch: Watch, head_start: bool) -> None:
         self.recordings, self.whole, self.watch = recordings, whole, watch
         watch("getting ready", 0, 1)
         drawn = build_model(
             whole.config, whole.components, whole.ready.channels, air=whole.air, sign=whole.sign, seed=self.seed
         )
-        self.start = schooled_by(drawn, load_bundle(find_bundle(SCHOOL)).model) if schooled else drawn
+        self.start = with_head_start(drawn, load_bundle(find_bundle(TEACHER)).model) if head_start else drawn
 
     @property
     def seed(self) -> int:

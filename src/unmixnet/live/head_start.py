@@ -11,13 +11,13 @@ import jax
 
 from unmixnet.model.unmixnet import UnMixNet
 
-__all__ = ["SCHOOL", "schooled_by"]
+__all__ = ["TEACHER", "with_head_start"]
 
-SCHOOL = "simulated"
+TEACHER = "simulated"
 """The packaged bundle that is learned from."""
 
 
-def schooled_by(model: UnMixNet, teacher: UnMixNet) -> UnMixNet:
+def with_head_start(model: UnMixNet, teacher: UnMixNet) -> UnMixNet:
     """The model with the teacher's networks, as far as they have the same shapes; another rate has another encoder."""
     for part in (_physics, _encoder):
         mine, theirs = part(model), part(teacher)
