@@ -51,8 +51,8 @@ def main(store: Path, port: str) -> None:
         listener = Listener(opened, source.name, source.unit)
 
         def told() -> None:
-            numbers = (listener.session, listener.stored, listener.rejected, memory_bytes(), time.process_time())
-            print(*numbers, flush=True)
+            now = listener.counts
+            print(listener.session, now.stored, now.rejected, memory_bytes(), time.process_time(), flush=True)
 
         asyncio.run(record(source, listener, told))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unmixnet.answer.safe import clipped, plain
 from unmixnet.errors import UnmixError
 from unmixnet.live.fanout import Fanout, encode
-from unmixnet.live.listener import Listener
+from unmixnet.live.listener import RETRY_S, Listener
 from unmixnet.live.sample import Item, Source, SourceEvent
 from unmixnet.live.store import Store
 from unmixnet.live.takes import Takes, label_json
@@ -30,6 +30,7 @@ _GATHER_S = 0.04
 """Samples that arrive within this time [s] share one transaction and one frame."""
 _INBOX = 4096
 """Items between source and store; a full inbox makes the source wait."""
+_MODEL_FAILED = "The model failed; the terminal shows why."
 _T = TypeVar("_T")
 _log = logging.getLogger("unmixnet.live")
 
@@ -97,8 +98,16 @@ class Live:
             for task in [*tasks, *([self._building] if self._building else [])]:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
+            await self.recorder(self._last_attempt)
             self._recorder.shutdown(wait=True)
             self._worker.shutdown(wait=False, cancel_futures=True)
+
+    def _last_attempt(self) -> None:
+        """Write what still waits, and say so if that is not possible."""
+        self.listener.flush(at_once=True)
+        waiting = self.listener.counts.waiting
+        if waiting:
+            _log.error("%d rows were never stored. %s", waiting, self.listener.trouble)
 
     async def recorder(self, work: Callable[..., _T], *given: Any) -> _T:
         """Run something in the thread of the recorder."""
@@ -120,26 +129,38 @@ class Live:
 
     async def _write(self) -> None:
         while True:
-            items = [await self._inbox.get()]
+            items = [item] if (item := await self._next()) else []
             await asyncio.sleep(_GATHER_S)
             while not self._inbox.empty():
                 items.append(self._inbox.get_nowait())
             try:
                 await self._hear(items)
-            except UnmixError as error:  # a full disk must not end the stream
+            except UnmixError as error:
                 self.send("trouble", {"text": str(error)})
-            except Exception:  # nor must a defect of ours
-                _log.exception("%d items were lost", len(items))
-                self.send("trouble", {"text": "Some readings could not be kept; the terminal shows why."})
+            except Exception:  # a defect of ours must not end the stream
+                _log.exception("a batch of %d items was not shown", len(items))
+                self.send("trouble", {"text": "Something went wrong here; the terminal shows what."})
+
+    async def _next(self) -> Item | None:
+        """The next item; None when it is time to try the store again."""
+        try:
+            async with asyncio.timeout(RETRY_S if self.listener.trouble else None):
+                return await self._inbox.get()
+        except TimeoutError:
+            return None
 
     async def _hear(self, items: list[Item]) -> None:
-        new = self.listener.session is None
-        for frame in await self.recorder(self.listener.hear, items, self.source.channels):
+        heard = self.listener
+        before = (heard.channels, heard.trouble, heard.broken)
+        for frame in await self.recorder(heard.hear, items, self.source.channels):
             self.fanout.send(frame)
-        if new and self.listener.session is not None:
+        if heard.channels and not before[0]:
             self.rebuild()
+        if heard.broken and not before[2]:
+            self.ready, self.trouble = False, _MODEL_FAILED
+        if before != (heard.channels, heard.trouble, heard.broken):
             self.changed()
-        if self.takes.due:
+        if self.takes.due and not heard.trouble:
             self.takes.stop()
             self.changed()
         truth = getattr(self.source, "now", None)
@@ -175,9 +196,9 @@ class Live:
             "status": heard.status,
             "unit": clipped(plain(self.source.unit), 40),
             "channels": [clipped(plain(name), 60) for name in heard.channels],
-            "rate_Hz": round(heard.rate_Hz, 3),
-            "stored": heard.stored,
-            "rejected": heard.rejected,
+            **heard.told(),
+            "room": heard.backlog.most,
+            "trouble": heard.trouble,
             "can_release": hasattr(self.source, "release"),
             "truth": label_json(self._truth),
             "releases": [plain(name) for name in getattr(self.source, "components", self.bundle.components)],
@@ -195,13 +216,13 @@ class Live:
 
     async def mark(self, text: str) -> None:
         """Set a mark at the newest sample, on every page and in the store."""
-        if self.listener.session is None:
+        if not self.listener.channels:
             raise UnmixError("there are no samples yet", remedy="Wait for the first one")
         self.fanout.send(await self.recorder(self.listener.mark, "mark", text))
 
     async def clean_air(self) -> None:
         """Tell the engine that the air is clean now."""
-        if self.listener.session is None:
+        if not self.listener.channels:
             raise UnmixError("there are no samples yet", remedy="Wait for the first one")
         self.fanout.send(await self.recorder(self.listener.clean_air))
 
@@ -222,9 +243,11 @@ class Live:
             engine, self.trouble = None, str(error)
         except Exception:
             _log.exception("the model %s failed", self.bundle.name)
-            engine, self.trouble = None, "The model failed; the terminal shows why."
+            engine, self.trouble = None, _MODEL_FAILED
         for frame in await self.recorder(self.listener.use, engine):
             self.fanout.send(frame)
+        if self.listener.broken:
+            engine, self.trouble = None, _MODEL_FAILED
         self.ready = engine is not None
         self.changed()
         self.send("history", self.listener.history())

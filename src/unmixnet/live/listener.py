@@ -1,11 +1,15 @@
 """What happens to samples, in one thread: they are stored, then unmixed, then turned into frames for the page."""
 
+import logging
 import math
+import time
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from unmixnet.answer.safe import clipped, plain
+from unmixnet.errors import UnmixError
+from unmixnet.live.backlog import Backlog, Counts
 from unmixnet.live.fanout import Frame, encode
 from unmixnet.live.sample import Item, Rejected, Sample, SourceEvent
 
@@ -21,10 +25,17 @@ _MOST_KEPT = 20_000
 _MOST_SHARES, _MOST_MARKS = 900, 60
 _MOST_IN_FRAME = 60
 """Samples that one frame carries; more of them (a fast replay) are thinned on the page, never in the store."""
+RETRY_S = 1.0
+"""Time [s] between attempts to write to a store that could not be written."""
+_STRAY = "it is no row of this session"
+_log = logging.getLogger("unmixnet.live")
 
 
 class Listener:
-    """The recorder. Only one thread may call `hear` and `use`; the numbers may be read from any.
+    """The recorder. Only one thread may call it; its numbers may be read from any.
+
+    A store that cannot be written, such as one on a full disk, ends nothing: rows wait in the backlog, the page shows
+    them, and `trouble` says why they are not on the disk.
 
     Arguments:
         store: where samples go before anything else happens to them.
@@ -33,40 +44,88 @@ class Listener:
 
     def __init__(self, store: "Store", source: str, unit: str) -> None:
         self.store, self.source, self.unit = store, source, unit
+        self.backlog = Backlog(store)
         self.session: int | None = None
         self.channels: tuple[str, ...] = ()
-        self.received = self.stored = self.rejected = 0
+        self.trouble, self._lossy, self._again_s = "", False, 0.0
         self.last_s = 0.0
         self.status, self.rate_Hz = "waiting", 0.0
         self.samples: deque[Sample] = deque(maxlen=_MOST_KEPT)
         self.shares: deque[dict[str, Any]] = deque(maxlen=_MOST_SHARES)
         self.marks: deque[dict[str, Any]] = deque(maxlen=_MOST_MARKS)
         self.estimate: dict[str, Any] | None = None
+        self.broken = False
+        """Whether the model failed while it was asked."""
         self._engine: Engine | None = None
         self._state: Any = None
 
+    @property
+    def counts(self) -> Counts:
+        """What became of everything that came."""
+        return self.backlog.counts
+
     def hear(self, items: Sequence[Item], channels: tuple[str, ...] | None) -> list[Frame]:
         """Store a batch, unmix it, and say what the page should know."""
-        samples = [item for item in items if isinstance(item, Sample)]
-        rejected = [item for item in items if isinstance(item, Rejected)]
-        events = [item for item in items if isinstance(item, SourceEvent)]
-        self.received += len(samples) + len(rejected)
-        if self.session is None and channels:
-            self._begin(channels)
-        if self.session is None:
-            self.rejected += len(rejected)
-            return [self._event(event) for event in events]
-        self.stored += self.store.append(self.session, samples, rejected)
-        self.rejected += len(rejected)
-        frames = [self._event(event) for event in events]
+        if channels and not self.channels:
+            self.channels, self.status = channels, "connected"
+        if self.trouble:
+            self.flush()  # what waits makes room first
+        samples, stray = self._sorted([item for item in items if isinstance(item, Sample)])
+        self.backlog.receive(samples, [*(item for item in items if isinstance(item, Rejected)), *stray])
+        self.flush()
+        frames = [self._event(item) for item in items if isinstance(item, SourceEvent)]
         if samples:
             self._keep(samples)
             frames = [self._samples(samples), *frames]
+        elif items:
+            frames.append(encode("counts", self.told()))
         return [*frames, *self._unmix(samples)]
+
+    def flush(self, *, at_once: bool = False) -> None:
+        """Write what waits, unless that failed a moment ago. A session begins with the channels.
+
+        What was rejected before waits for the session too, so that the store accounts for every line of a board
+        that began with noise. A board that never says anything else has no session, and nothing to account for.
+        """
+        if not self.channels or (self.trouble and not at_once and time.monotonic() < self._again_s):
+            return
+        try:
+            if self.session is None:
+                self.session = self.store.start_session(self.source, self.channels, self.unit)
+            self.backlog.write(self.session)
+        except Exception as error:  # whatever it was, the rows are still here
+            self._failed(error)
+        else:
+            if self.trouble:
+                self.trouble, self._lossy = "", False
+                _log.warning("The store can be written again; every row that waited is in it.")
+
+    def _failed(self, error: Exception) -> None:
+        self._again_s = time.monotonic() + RETRY_S
+        if self.backlog.full and not self._lossy:
+            self._lossy = True
+            _log.error("%d rows wait for the store, and no more can: readings are lost from now on.", self.backlog.most)
+        if self.trouble:
+            return
+        known = isinstance(error, UnmixError)
+        self.trouble = str(error) if known else "The store failed; the terminal shows why."
+        note = "Readings are not being stored. They wait in memory, and are stored as soon as that is possible. %s"
+        _log.error(note, error, exc_info=None if known else error)
+
+    def _sorted(self, samples: list[Sample]) -> tuple[list[Sample], list[Rejected]]:
+        """Rows that the session can hold, and a count of others; one of those would hold up all that wait with it."""
+        last = self.samples[-1].time_s if self.samples else -math.inf
+        sound: list[Sample] = []
+        for sample in samples:
+            if len(sample.values) == len(self.channels) and last <= sample.time_s < math.inf:
+                sound.append(sample)
+                last = sample.time_s
+        stray = len(samples) - len(sound)
+        return sound, [Rejected(_STRAY, "", stray)] if stray else []
 
     def use(self, engine: "Engine | None") -> list[Frame]:
         """Answer with this engine from now on; what was just heard is heard again, so that nobody waits a minute."""
-        self._engine, self.estimate = engine, None
+        self._engine, self.estimate, self.broken = engine, None, False
         self.shares.clear()
         if engine is None:
             return []
@@ -78,10 +137,6 @@ class Listener:
         if self._engine is not None:
             self._state = self._engine.clean_air(self._state)
         return self.mark("air", "the air is clean")
-
-    def _begin(self, channels: tuple[str, ...]) -> None:
-        self.channels, self.status = channels, "connected"
-        self.session = self.store.start_session(self.source, channels, self.unit)
 
     def _keep(self, samples: list[Sample]) -> None:
         self.samples.extend(samples)
@@ -95,12 +150,16 @@ class Listener:
         frames: list[Frame] = []
         if self._engine is None:
             return frames
-        for sample in samples:
-            estimate, self._state = self._engine.step(sample, self._state)
-            if estimate is not None:
-                self.estimate = estimate.to_json()
-                self._remember(self.estimate)
-                frames.append(encode("estimate", self.estimate))
+        try:
+            for sample in samples:
+                estimate, self._state = self._engine.step(sample, self._state)
+                if estimate is not None:
+                    self.estimate = estimate.to_json()
+                    self._remember(self.estimate)
+                    frames.append(encode("estimate", self.estimate))
+        except Exception:  # the rows are stored; the model is not asked again, or it would fail at every row
+            _log.exception("the model failed")
+            self._engine, self.estimate, self.broken = None, None, True
         return frames[-2:]  # a fast replay makes more of them than anybody sees
 
     def _remember(self, estimate: dict[str, Any]) -> None:
@@ -110,8 +169,9 @@ class Listener:
     def mark(self, kind: str, text: str) -> Frame:
         """Set a mark at the newest sample."""
         value = {"time_s": self.last_s, "kind": kind, "text": clipped(plain(text), 200)}
-        if self.session is not None:
-            self.store.add_event(self.session, self.last_s, kind, value["text"])
+        if self.channels:
+            self.backlog.note(self.last_s, kind, value["text"])
+            self.flush()
         self.marks.append(value)
         return encode("event", value)
 
@@ -121,8 +181,13 @@ class Listener:
 
     def _samples(self, samples: list[Sample]) -> Frame:
         every = max(1, math.ceil(len(samples) / _MOST_IN_FRAME))
-        counts = {"stored": self.stored, "rejected": self.rejected, "rate_Hz": round(self.rate_Hz, 3)}
-        return encode("samples", rows(samples[::every]) | counts)
+        return encode("samples", rows(samples[::every]) | self.told())
+
+    def told(self) -> dict[str, Any]:
+        """The counts and the rate as plain values."""
+        now = self.counts
+        counts = {"stored": now.stored, "rejected": now.rejected, "waiting": now.waiting}
+        return {**counts, "rate_Hz": round(self.rate_Hz, 3)}
 
     def history(self) -> dict[str, Any]:
         """What a page that opens now should draw."""

@@ -33,10 +33,12 @@ class Rejected:
     Arguments:
         reason: one of a few fixed texts, so that they can be counted.
         line: the line as far as it is text, cut to 200 characters.
+        count: how many lines this stands for, of which `line` is the last.
     """
 
     reason: str
     line: str
+    count: int = 1
 
     def __post_init__(self) -> None:
         if len(self.line) > LONGEST_LINE_SHOWN:

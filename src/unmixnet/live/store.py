@@ -34,8 +34,8 @@ _ROWS_AT_ONCE = 4096
 _PAGE = """SELECT time_s, row, "values" FROM sample
     WHERE session = ? AND (time_s, row) > (?, ?) AND time_s <= ? ORDER BY time_s, row LIMIT ?"""
 _LAST = "SELECT time_s, row FROM sample WHERE session = ? ORDER BY time_s DESC, row DESC LIMIT 1"
-_REJECT = """INSERT INTO rejected VALUES (?, ?, 1, ?)
-    ON CONFLICT DO UPDATE SET count = count + 1, last = excluded.last"""
+_REJECT = """INSERT INTO rejected VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET count = count + excluded.count, last = excluded.last"""
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Store(StoreFile):
                 raise refused("samples whose time goes back", self.path, "Start a new session")
             with self._writing() as connection:
                 connection.executemany("INSERT INTO sample VALUES (?, ?, ?, ?)", rows)
-                connection.executemany(_REJECT, [(session, line.reason, line.line) for line in rejected])
+                connection.executemany(_REJECT, [(session, bad.reason, bad.count, bad.line) for bad in rejected])
             known.row, known.time_s = known.row + len(rows), times[-1]
             return len(rows)
 

@@ -45,7 +45,7 @@ class Takes:
         if self.running is not None:
             raise TakeError(f"{self.running.name!r} is being recorded", remedy="Stop it first")
         if self.listener.session is None:
-            raise TakeError("there are no samples yet", remedy="Wait for the first one")
+            raise TakeError("there are no samples in the store yet", remedy="Wait for the first one")
         now = self.listener.last_s
         self.running = Take(name, label, now, None if seconds is None else now + seconds)
         return self.running
@@ -62,10 +62,12 @@ class Takes:
         if take is None or session is None:
             raise TakeError("nothing is being recorded", remedy="Start a recording first")
         end_s = self.listener.last_s if take.until_s is None else min(take.until_s, self.listener.last_s)
-        self.running = None
         if end_s - take.start_s < _SHORTEST_S:
+            self.running = None
             raise TakeError("the recording is shorter than a second and was not kept", remedy="Record for longer")
-        return self.store.add_recording(session, take.start_s, end_s, take.name, take.label)
+        number = self.store.add_recording(session, take.start_s, end_s, take.name, take.label)
+        self.running = None  # not before: a store that is full now may take it later
+        return number
 
     def listed(self, most: int = 200) -> list[dict[str, Any]]:
         """The newest recordings, oldest first, as plain values."""

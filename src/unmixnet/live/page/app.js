@@ -34,6 +34,7 @@ file.start();
 
 const heard = {
   state(value) {
+    if (state?.source.trouble && !value.source.trouble) toast("Every reading that waited is saved.");
     state = value;
     marks = value.marks;
     drawSource();
@@ -57,8 +58,14 @@ const heard = {
     samples.values.push(...value.values.slice(from));
     const first = samples.time_s.findIndex((time) => time >= samples.time_s.at(-1) - SHOWN_S);
     samples = { time_s: samples.time_s.slice(first), values: samples.values.slice(first) };
-    if (state) Object.assign(state.source, { stored: value.stored, rejected: value.rejected, rate_Hz: value.rate_Hz });
+    count(value);
     soon();
+  },
+  counts(value) {
+    count(value);
+    if (!state) return;
+    drawSource();
+    drawWords();
   },
   estimate(value) {
     estimate = value;
@@ -75,6 +82,10 @@ const heard = {
   trouble: (value) => toast(value.text),
   missed: () => {},
 };
+
+function count({ stored, rejected, waiting, rate_Hz }) {
+  if (state) Object.assign(state.source, { stored, rejected, waiting, rate_Hz });
+}
 
 function connect() {
   const stream = new EventSource("/api/stream");
@@ -122,8 +133,21 @@ function drawSource() {
   const counts = stored ? ` · ${channels.length} sensors at ${factor(rate_Hz)} Hz · ${stored.toLocaleString("en")} samples` : ` · ${status}`;
   const bad = rejected ? ` · ${rejected.toLocaleString("en")} bad lines` : "";
   say($("source"), `${name}${counts}${bad}${stored && !live ? ` · ${status}` : ""}`);
+  drawUnstored();
   say($("unit"), state.source.unit || "unknown");
   say($("model"), `Model: ${state.model.name}, ${state.model.components.length} components.`);
+}
+
+// The disk may be full: what was received waits, and somebody should know.
+function drawUnstored() {
+  const { trouble, waiting, room } = state.source;
+  show($("unstored"), Boolean(trouble));
+  if (!trouble) return;
+  const many = (number) => number.toLocaleString("en");
+  say($("unstored-text"), trouble);
+  say($("unstored-count"), waiting < room
+    ? `${many(waiting)} rows wait in memory and are saved as soon as that is possible; there is room for ${many(room)}. Do not stop the program until then.`
+    : `${many(waiting)} rows wait in memory and no more can: new readings are lost until the others are saved.`);
 }
 
 function drawTrouble() {
@@ -158,6 +182,9 @@ function drawWords() {
   } else if (source.stored) {
     say($("headline"), model.trouble ? "Recording without a model" : model.ready ? "Warming up" : "Opening the model");
     say($("lead"), model.trouble ? "" : "The sensors are already being recorded.");
+  } else if (source.rejected) {
+    say($("headline"), "The board talks, but not in readings");
+    say($("lead"), "None of its lines could be read as numbers with names. The usual cause is another speed: try --baud, as the board’s program sets it.");
   }
 }
 
