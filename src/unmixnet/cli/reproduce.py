@@ -77,6 +77,9 @@ Sized = Annotated[str, typer.Option("--size", help="Size of the networks: small 
 WorkIn = Annotated[Path | None, typer.Option("--work", help="Finished parts are kept here; a rerun skips them.")]
 Stale = Annotated[bool, typer.Option(help="Use finished parts though the code that made them has changed since.")]
 Again = Annotated[bool, typer.Option(help="Train nothing: compute the scores of recordings from stored predictions.")]
+OnRay = Annotated[
+    str | None, typer.Option("--ray", metavar="ADDRESS|local", help="Spread the trainings over a Ray cluster.")
+]
 
 
 @app.command()
@@ -89,11 +92,12 @@ def simulated(
     work: WorkIn = None,
     stale: Stale = False,
     from_predictions: Again = False,
+    ray: OnRay = None,
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
     """Every model where the physics is true: 12 substances, 4 and 8 sensors, new sessions and new mixtures."""
-    _study("simulated", None, only, study, seeds, quick, size, work, stale, from_predictions, as_json, out)
+    _study("simulated", None, only, study, seeds, quick, size, work, stale, from_predictions, as_json, out, ray)
 
 
 @app.command()
@@ -107,11 +111,12 @@ def smellnet(
     work: WorkIn = None,
     stale: Stale = False,
     from_predictions: Again = False,
+    ray: OnRay = None,
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
     """Every model on SmellNet: official and clean splits, new sessions, new mixtures, 50 substances."""
-    _study("smellnet", data, only, study, seeds, quick, size, work, stale, from_predictions, as_json, out)
+    _study("smellnet", data, only, study, seeds, quick, size, work, stale, from_predictions, as_json, out, ray)
 
 
 @app.command()
@@ -178,6 +183,7 @@ def _study(
     from_predictions: bool,
     as_json: bool,
     out: Path | None,
+    ray: str | None = None,
 ) -> None:
     """Run studies, or score their stored predictions; a part of them is stored only where `--out` says."""
     from unmixnet.errors import ConfigError
@@ -199,7 +205,7 @@ def _study(
     if from_predictions or (as_json and not folder.exists() and beside.is_file()):
         result = evidence.from_predictions(f"unmixnet reproduce {name} --from-predictions", beside, target)
     else:
-        options = Options(1 if quick else seeds, size, quick)
+        options = Options(1 if quick else seeds, size, quick, ray=ray)
         studies = chosen(name, tuple(study or ()), tuple(only or ()))
         with Display() as watch:
             found = evidence.gather(command, studies, data, Work(folder, stale=stale), options, watch)

@@ -28,7 +28,18 @@ from unmixnet.training.checkpoint import to_tensors
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.trainer import TrainingError
 
-__all__ = ["Failure", "Options", "Watch", "config_of", "idle", "jobs_of", "run_jobs", "task_of", "turn_jobs"]
+__all__ = [
+    "Failure",
+    "Options",
+    "Watch",
+    "alike_of",
+    "config_of",
+    "idle",
+    "jobs_of",
+    "run_jobs",
+    "task_of",
+    "turn_jobs",
+]
 
 QUICK = {"training.epochs": 3, "training.patience": 3}
 QUICK_STEPS = {"calibration": 50, "schooling": 50, "polish": 1, "bank": 256}
@@ -45,12 +56,14 @@ class Options:
         size: of the networks.
         quick: few epochs, for a first look.
         changes: further changes of every network's recipe.
+        ray: address of a Ray cluster that the trainings are spread over, or `local`; None trains in this process.
     """
 
     seeds: int = 1
     size: str = "small"
     quick: bool = False
     changes: tuple[tuple[str, Any], ...] = ()
+    ray: str | None = None
 
 
 @dataclass(frozen=True)
@@ -144,9 +157,12 @@ def run_jobs(
             pace.add(job, result.facts.seconds)
     todo = [job for job in jobs if known[job.place] is None]
     watch.begin(jobs, len(jobs) - len(todo), pace.left(todo))
+    if options.ray is not None:
+        from unmixnet.scale.sweep import sweep
+
+        return sweep(todo, work, root, options, watch, pace)
     commit, recall = str(provenance("")["commit"]), Recall(root)
-    for _, group in groupby(list(todo), key=lambda job: (job.study.name, job.turn.name, job.variant.name)):
-        alike = list(group)
+    for alike in alike_of(todo):
         bench = None
         for job in alike:
             watch.start(job, _epochs(job, options))
@@ -167,6 +183,12 @@ def run_jobs(
             watch.finish(job, result.facts, pace.left(todo))
         jax.clear_caches()
     return failures
+
+
+def alike_of(jobs: Sequence[Job]) -> list[list[Job]]:
+    """Jobs that differ by their seed only: they share data and compiled programs."""
+    by = groupby(jobs, key=lambda job: (job.study.name, job.turn.name, job.variant.name))
+    return [list(group) for _, group in by]
 
 
 def _bench(job: Job, work: Work, recall: Recall, options: Options) -> Bench:

@@ -1,0 +1,1 @@
+"""Archives: folders of recordings or Parquet data sets of any size, unmixed window by window."""

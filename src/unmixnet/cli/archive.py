@@ -1,0 +1,99 @@
+"""`unmixnet unmix-archive IN OUT`: every window of every recording of a folder, as Parquet."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unmixnet.cli.output import busy, emit, say
+from unmixnet.cli.unmix import DEFAULT
+
+if TYPE_CHECKING:
+    from unmixnet.archive.inputs import Unit
+    from unmixnet.archive.run import Report
+    from unmixnet.archive.task import Done
+    from unmixnet.bundle import Bundle
+
+__all__ = ["unmix_archive"]
+
+
+def unmix_archive(
+    archive: Annotated[Path, typer.Argument(metavar="IN", help="Folder of recordings or of Parquet files.")],
+    out: Annotated[Path, typer.Argument(metavar="OUT", help="Folder for the answers; an earlier run goes on.")],
+    model: Annotated[str, typer.Option("--model", metavar="DIR|NAME", help="Folder or name of a bundle.")] = DEFAULT,
+    ray: Annotated[
+        str | None, typer.Option(metavar="ADDRESS|local", help="Run on a Ray cluster instead of local processes.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(min=1, metavar="N", help="Processes; every core if left out.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Unmix an archive of any size: one row per window, exactly once, going on where an earlier run stopped.
+
+    Exit code 2 if something could not be answered; OUT/errors.parquet says what and why.
+    """
+    from unmixnet.scale.places import place_of
+
+    place = place_of(ray, workers)
+    with busy("opening the model"):
+        from unmixnet.archive.run import unmix_archive as run
+        from unmixnet.bundle import find_bundle, load_bundle
+
+        folder = find_bundle(model)
+        bundle = load_bundle(folder)
+    try:
+        with busy(f"unmixing {archive} (a worker compiles for some seconds first)"):
+            report = run(archive, out, bundle, folder, place=place, watch=_told)
+    except KeyboardInterrupt:
+        say("Stopped. Run the same command again: it goes on where it stopped.")
+        raise typer.Exit(130) from None
+    if as_json:
+        emit(_as_json(report, bundle, out))
+    else:
+        _show(report, out)
+    raise typer.Exit(2 if report.totals.refused else 0)
+
+
+def _told(unit: "Unit", done: "Done") -> None:
+    """A line for each refusal as it happens; progress is the spinner's."""
+    for trouble in done.troubles:
+        if trouble.kind == "refused":
+            line = "" if trouble.line is None else f", line {trouble.line}"
+            print(f"{trouble.file}{line}: {trouble.reason}", file=sys.stderr)
+
+
+def _as_json(report: "Report", bundle: "Bundle", out: Path) -> dict:
+    totals = report.totals
+    return {
+        "schema": "unmixnet.unmix-archive/1",
+        "model": bundle.name,
+        "digest": bundle.digest,
+        "windows": str(out / "windows"),
+        "errors": str(out / "errors.parquet"),
+        "total": {
+            "files": totals.files,
+            "windows": totals.windows,
+            "refused": totals.refused,
+            "jumps": totals.jumps,
+            "bytes": totals.size,
+        },
+        "this run": {
+            "files": report.fresh,
+            "windows": report.fresh_windows,
+            "known before": report.known,
+            "seconds": round(report.seconds, 3),
+        },
+    }
+
+
+def _show(report: "Report", out: Path) -> None:
+    totals = report.totals
+    rate = report.fresh_windows / max(report.seconds, 1e-9)
+    before = f", {report.known:,} were answered before" if report.known else ""
+    say(f"{report.fresh:,} files{before}; {report.fresh_windows:,} windows in {report.seconds:.1f} s ({rate:,.0f}/s).")
+    say(f"{out / 'windows'} holds {totals.windows:,} windows of {totals.files:,} files.")
+    if totals.refused or totals.jumps:
+        say(
+            f"{totals.refused:,} refusals and {totals.jumps:,} jumps in time: see {out / 'errors.parquet'} "
+            "(file, line, kind, reason)."
+        )
