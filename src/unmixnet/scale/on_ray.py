@@ -2,6 +2,7 @@
 
 import logging
 import os
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
@@ -51,6 +52,8 @@ def cluster(place: OnRay) -> Iterator[Any]:
         yield ray
         return
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    # jax warns of any process that is started; Ray's do not go on from this one's memory
+    warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
     try:
         if place.address == "local":
             ray.init(num_cpus=place.workers, include_dashboard=False, **quiet)
