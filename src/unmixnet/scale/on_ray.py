@@ -78,6 +78,12 @@ def _processors(ray: Any) -> int:
 def _got(ray: Any, ready: Any, task: Any) -> Any:
     try:
         return ray.get(ready)
+    except ray.exceptions.RayTaskError as error:
+        raise UnmixError(
+            f"a worker cannot load the task ({str(error).strip().splitlines()[-1][:200]})",
+            where="--ray",
+            remedy="Install the same unmixnet on every node of the cluster",
+        ) from None
     except ray.exceptions.RayError as error:
         raise UnmixError(
             f"workers died {TRIES + 1} times during the same task ({type(error).__name__})",
