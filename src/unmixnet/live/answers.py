@@ -64,7 +64,7 @@ class Answers:
         from unmixnet.inference.unmix import unmix
 
         recording: Recording = read()
-        return unmix(self.live.bundle, recording, session=self.live.calibration)
+        return unmix(self.live.bundle, recording, session=self.live.applied)
 
     def page(self, number: int) -> str:
         """The report as one HTML page."""

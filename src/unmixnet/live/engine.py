@@ -200,7 +200,7 @@ class Engine:
 
     def _judged(self, time_s: float, state: EngineState, frame: Frame) -> Estimate:
         if state.held is not None:
-            return replace(state.held, time_s=time_s, words=judge(self, time_s, frame, held=state.held).words)
+            return replace(judge(self, time_s, frame, held=state.held), time_s=time_s)
         return judge(self, time_s, frame)
 
     def _warming(self, time_s: float, words: tuple[str, ...]) -> Estimate:

@@ -53,6 +53,7 @@ class Estimate:
         drift: departure of each channel's clean-air level from the one that the bundle knows; where it knows none,
             from the first of this session [sd of the training signal]; empty until there is a clean-air level.
         heard: share of a window that the estimate rests on.
+        waited_s: time since a whole window was heard, where the answer is held until the air is clean again [s].
         words: plain sentences, the headline first.
         answer: everything, as `unmix` gives it for a file; None while it warms up.
     """
@@ -74,6 +75,7 @@ class Estimate:
     closure: ClosureReport | None = None
     drift: tuple[float, ...] = ()
     heard: float = 0.0
+    waited_s: float = 0.0
     words: tuple[str, ...] = ()
     answer: Answer | None = field(default=None, repr=False)
 
@@ -93,6 +95,7 @@ class Estimate:
             "closure": None if self.closure is None else {k: _number(v) for k, v in vars(self.closure).items()},
             "drift": [_number(value) for value in self.drift],
             "heard": _number(self.heard),
+            "waited_s": _number(self.waited_s),
             "words": [encodable(text) for text in self.words],
         }
 

@@ -228,6 +228,11 @@ class Live:
 
     # ---------------------------------------------------------------- the model
 
+    @property
+    def applied(self) -> "SessionCalibration | None":
+        """The calibration that answers are made with; one that changes nothing need not be named in them."""
+        return self.calibration if self.calibration is not None and self.calibration.method != "none" else None
+
     def rebuild(self) -> None:
         """Make the engine anew for the present model, channels and calibration, beside the recorder."""
         if self._building is not None:
@@ -237,7 +242,7 @@ class Live:
     async def _rebuild(self) -> None:
         self.ready, self.trouble = False, ""
         try:
-            given = (self.bundle, self.listener.channels, self.calibration, self.settings.every_s)
+            given = (self.bundle, self.listener.channels, self.applied, self.settings.every_s)
             engine = await self.worker(self._make_engine, *given)
         except UnmixError as error:
             engine, self.trouble = None, str(error)

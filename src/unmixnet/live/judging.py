@@ -25,8 +25,9 @@ def judge(engine: "Engine", time_s: float, frame: "Frame", *, held: Estimate | N
     """The estimate of a frame; of one that is held only the words change."""
     rate = engine.rate_Hz
     spans = (min(frame.heard, engine.window) / rate, engine.window / rate)
+    waited_s = max(frame.over_s, 0.0) if engine.anchored else 0.0
     if held is not None and held.answer is not None:
-        return replace(held, words=found_words(held.answer, *spans, waited_s=max(frame.over_s, 0)))
+        return replace(held, waited_s=waited_s, words=found_words(held.answer, *spans, waited_s=waited_s))
     answer, run = _answered(engine, frame)
     steps = max(1, min(len(answer.time_s), (frame.heard - 1) // solver_of(engine.bundle).settings.stride))
     partial = frame.heard < engine.window and answer.verdict is not Verdict.NOTHING
@@ -45,7 +46,8 @@ def judge(engine: "Engine", time_s: float, frame: "Frame", *, held: Estimate | N
         states=_now(answer, run, steps - 1 if partial else -1),
         closure=answer.closure,
         heard=min(frame.heard / engine.window, 1.0),
-        words=found_words(answer, *spans, waited_s=max(frame.over_s, 0) if engine.anchored else 0.0),
+        waited_s=waited_s,
+        words=found_words(answer, *spans, waited_s=waited_s),
         answer=answer,
     )
 

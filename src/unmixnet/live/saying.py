@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from unmixnet.answer import Answer, Verdict
+from unmixnet.answer.numbers import factor
 from unmixnet.answer.safe import clipped, plain
 from unmixnet.answer.words import caution, familiarity_words, fit_words, headline, strength_words
 
@@ -42,10 +43,17 @@ def found_words(answer: Answer, heard_s: float, whole_s: float, *, waited_s: flo
         words.append(f"Heard {heard_s:.0f} of {whole_s:.0f} s; the intervals are wider until then.")
     if waited_s > 0:
         words.append(f"This was heard in the first {whole_s:.0f} s; waiting for the air to clear.")
-    words += [caution(answer), strength_words(answer)]
-    if answer.verdict is not Verdict.NOTHING:
-        words += [fit_words(answer), familiarity_words(answer)]
+    if answer.verdict is Verdict.NOTHING:
+        words.append(_quiet_words(answer))
+    else:
+        words += [caution(answer), strength_words(answer), fit_words(answer), familiarity_words(answer)]
     return tuple(text for text in words if text)
+
+
+def _quiet_words(answer: Answer) -> str:
+    """Why nothing is claimed; far below the background the digits of a strength say nothing."""
+    times = "less than 0.01" if answer.strength < 0.01 else factor(answer.strength)
+    return f"The signal is {times} times a typical one; under {factor(answer.background)} the model claims nothing."
 
 
 def drift_words(channels: tuple[str, ...], drift: tuple[float, ...], against: str) -> tuple[str, ...]:

@@ -5,9 +5,9 @@ import { Chamber } from "./chamber.js";
 import { $, say, show, toast } from "./dom.js";
 import * as file from "./file.js";
 import { Gauges, drawLaws } from "./gauges.js";
-import { factor } from "./numbers.js";
+import { factor, unbroken } from "./numbers.js";
 import * as record from "./record.js";
-import { Bars, History } from "./shares.js";
+import { Bars, History, hue } from "./shares.js";
 import * as teach from "./teach.js";
 import { Traces } from "./traces.js";
 
@@ -40,6 +40,7 @@ const heard = {
     drawSource();
     for (const part of [record, calibrate, teach]) part.drawState(value);
     drawTrouble();
+    value.model.components.forEach(hue);
     traces.name(value.source.channels);
     drawWords();
   },
@@ -161,10 +162,11 @@ function drawEstimate() {
   if (!estimate || !state) return;
   drawWords();
   const names = state.model.components;
-  const known = estimate.ratios?.length === names.length;
-  bars.draw(known ? names.map((name, k) => componentOf(name, k)) : [], estimate.status === "mixture");
+  const nothing = estimate.status === "nothing";
+  const known = estimate.ratios?.length === names.length && !nothing;
+  bars.draw(known ? names.map((name, k) => componentOf(name, k)) : [], estimate.status === "mixture", nothing ? "There is too little signal to speak of shares." : undefined);
   gauges.draw({ ...estimate, channels: state.source.channels });
-  if (estimate.states) chamber.draw({ ...estimate.states, sensors: state.model.channels });
+  if (estimate.states) chamber.draw({ ...estimate.states, sensors: state.model.channels }, !nothing);
   drawLaws($("laws"), estimate.closure);
 }
 
@@ -177,8 +179,9 @@ function drawWords() {
   const { model, source } = state;
   if (estimate) {
     const [first, ...rest] = estimate.words;
-    say($("headline"), first);
-    say($("lead"), rest.slice(0, 2).join(" "));
+    say($("kicker"), estimate.waited_s > 0 ? "Heard since the air was last clean" : "Now in the air");
+    say($("headline"), unbroken(first));
+    say($("lead"), unbroken(rest.slice(0, 2).join(" ")));
   } else if (source.stored) {
     say($("headline"), model.trouble ? "Recording without a model" : model.ready ? "Warming up" : "Opening the model");
     say($("lead"), model.trouble ? "" : "The sensors are already being recorded.");

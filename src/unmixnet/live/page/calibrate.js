@@ -26,7 +26,7 @@ async function calibrate() {
   say($("calibrate-told"), "Fitting gains and offsets …");
   try {
     await ask("/api/calibration", { references: numbers(false), clean_air: numbers(true) });
-    say($("calibrate-told"), "Done; the live answer uses it now.");
+    say($("calibrate-told"), "Done.");
   } catch (error) {
     say($("calibrate-told"), "");
     throw error;
@@ -40,8 +40,9 @@ export function drawState(value) {
   for (const id of ["air-seconds", "reference-seconds"]) atLeast($(id), Math.ceil(value.model.window_s + 0.5));
   const known = new Set(value.model.components);
   const fits = (one) => one.fits && one.label.length && (one.clean_air || one.label.every((part) => known.has(part.name)));
-  picks.draw(value.recordings.filter(fits), "No recording of clean air or of a known mixture yet.");
-  $("calibrate-go").disabled = value.calibration.busy;
+  const offered = value.recordings.filter(fits);
+  picks.draw(offered, "No recording of clean air or of a known mixture yet.");
+  $("calibrate-go").disabled = value.calibration.busy || !offered.length;
   drawActive(value.calibration.active);
 }
 
@@ -52,7 +53,7 @@ function atLeast(input, seconds) {
 }
 
 const METHODS = {
-  none: "nothing was changed: no calibration brought the references closer to what they are",
+  none: "no gain or offset brings the references closer to what they are, so the sensors are read as they are",
   offset: "offsets from the references",
   prototype: "offsets towards the expected signals",
   gain: "gains and offsets from the references",
@@ -68,6 +69,7 @@ function drawActive(active) {
     host.replaceChildren(el("h2", {}, "Not calibrated"), el("p", { class: "small" }, "The model reads the sensors as they are. Readings are counts."));
     return;
   }
+  const changed = active.method !== "none";
   const number = (title, value) => el("div", {}, el("span", {}, title), el("b", {}, points(value)));
   const signed = (value) => `${value < 0 ? "−" : "+"} ${factor(Math.abs(value))}`;
   const rows = active.channels.map((name, m) => el("tr", {}, el("td", {}, name), el("td", { class: "n" }, `× ${factor(active.gain[m])}`), el("td", { class: "n" }, signed(active.offset[m]))));
@@ -76,14 +78,17 @@ function drawActive(active) {
     ? el("p", { class: "small" }, "There was no reference to measure the gain with: only clean air.")
     : el("div", { class: "beside" }, number("mean error of the shares before", active.before), number(active.left_out ? "after, on references left out of the fit" : "after, on the same reference", active.after));
   host.replaceChildren(
-    el("h2", {}, "Calibrated"),
+    el("h2", {}, changed ? "Calibrated" : "Checked, and nothing to change"),
     el("p", { class: "small" }, `${when(active.date)} · ${active.device} · ${METHODS[active.method] ?? active.method}.`),
     scores,
-    el("ul", { class: "plain" }, ...active.references.map((one) => el("li", {}, one))),
-    el("div", { class: "scroll" }, el("table", {}, head, ...rows)),
+    el("ul", { class: "plain" }, ...active.references.map((one) => el("li", {}, shorter(one)))),
+    changed ? el("div", { class: "scroll" }, el("table", {}, head, ...rows)) : "",
     el("p", { class: "row" }, el("button", { type: "button", id: "calibration-undo", on: { click: doing(() => ask("/api/calibration/undo")) } }, "Undo")),
   );
 }
+
+// "clean air (clean air)" → "clean air", "reference: mango (mango 100 %)" → "mango 100 %"
+const shorter = (told) => told.replace(/^(.*) \(\1\)$/, "$1").replace(/^reference: .*\((.*)\)$/, "$1");
 
 function when(date) {
   const known = new Date(date);

@@ -9,17 +9,18 @@ const TALL = { width: 340, height: 540, upright: true, margin: 42, tip: 0.62 };
 export class Chamber {
   constructor(host) {
     Object.assign(this, { host, names: "", states: null });
-    matchMedia("(max-width: 720px)").addEventListener("change", () => { this.names = ""; this.draw(this.states); });
+    matchMedia("(max-width: 720px)").addEventListener("change", () => { this.names = ""; this.draw(this.states, this.claimed); });
   }
 
   // states: {cells, edges, seats, sensors, concentration_ppm (V), flux_mol_m2_s (E), coverage (M)}
-  draw(states) {
+  // Without a claim it is drawn empty: cells are shaded by the fullest, and the fullest of nothing looks full.
+  draw(states, claimed = true) {
     if (!states || !states.cells.length) return;
-    this.states = states;
+    Object.assign(this, { states, claimed });
     const names = JSON.stringify([states.cells, states.edges, states.seats]);
     if (names !== this.names) this.build(states, names);
-    const most = Math.max(...states.concentration_ppm.map((x) => x ?? 0), 1e-30);
-    const widest = Math.max(...states.flux_mol_m2_s.map((x) => Math.abs(x ?? 0)), 1e-30);
+    const most = claimed ? Math.max(...states.concentration_ppm.map((x) => x ?? 0), 1e-30) : Infinity;
+    const widest = claimed ? Math.max(...states.flux_mol_m2_s.map((x) => Math.abs(x ?? 0)), 1e-30) : Infinity;
     this.lines.forEach(({ e, group, line, tip, title, shape }) => {
       const flux = states.flux_mol_m2_s[e] ?? 0;
       const share = Math.abs(flux) / widest;
@@ -76,10 +77,12 @@ export class Chamber {
     const above = seated.length && !sheet.upright && cy < sheet.height / 2;
     const beyond = radius + 4 + (seated.length ? 9 : 0);
     const lift = above ? 15 * (seated.length - 1) : 0;
+    // side by side on a phone there is no room for a name and a number in one line
+    const apart = sheet.upright && seated.length === 1 ? { x: cx, dy: 14 } : { dx: 5 };
     const text = svg("text", { x: cx, y: above ? cy - beyond - lift : cy + beyond + 11 });
     for (const [i, m] of seated.entries()) {
       const r = radius + 5 + 6 * i;
-      const told = svg("tspan", { class: "taken-told", dx: 5 });
+      const told = svg("tspan", { class: "taken-told", ...apart });
       const ring = svg("circle", { class: "ring taken", cx, cy, r, transform: `rotate(-90 ${cx} ${cy})` });
       this.rings.push({ m, ring, told, around: 2 * Math.PI * r, circles: [svg("circle", { class: "ring", cx, cy, r }), ring] });
       text.append(svg("tspan", { class: "cell-name", x: cx, dy: i ? 15 : 0 }, clip(states.sensors[m] || "(no name)", 9)), told);

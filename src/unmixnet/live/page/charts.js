@@ -49,12 +49,13 @@ function base(width, height) {
   };
 }
 
+const STEPS_S = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600];
 const font = "12px system-ui, sans-serif";
 
 export function axes(format = null) {
   const look = { stroke: colour("--faint"), font, grid: { stroke: colour("--grid"), width: 1 }, ticks: { show: false } };
   return [
-    { ...look, grid: { show: false }, size: 26, space: 70, values: (_, ticks) => ticks.map(mmss) },
+    { ...look, grid: { show: false }, size: 26, space: 64, incrs: STEPS_S, values: (_, ticks) => ticks.map(mmss) },
     { ...look, size: 48, space: 30, ...(format ? { values: (_, ticks) => ticks.map(format) } : {}) },
   ];
 }

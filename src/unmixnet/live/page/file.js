@@ -1,6 +1,7 @@
 // A whole recording, from a file or from the list: its answer, and the report on it.
 
 import { $, ask, doing, say, show, told } from "./dom.js";
+import { unbroken } from "./numbers.js";
 import { Bars } from "./shares.js";
 import { Traces } from "./traces.js";
 
@@ -54,11 +55,12 @@ async function answering(words, work) {
 
 function draw(answer) {
   show($("answer"), true);
-  say($("answer-headline"), answer.headline);
+  say($("answer-headline"), unbroken(answer.headline));
   say($("answer-lead"), [answer.recording, answer.caution, ...answer.findings].filter(Boolean).join(" · "));
   $("answer-page").href = `/api/answers/${answer.id}/report.html`;
   $("answer-zip").href = `/api/answers/${answer.id}/report.zip`;
   bars.draw(answer.components, answer.trusted);
+  say($("answer-unit"), answer.traces.unit);
   traces.name(answer.traces.channels);
   const { time_s, measured, reconstructed } = answer.traces;
   traces.draw({ time_s, values: measured }, { time_s, values: reconstructed });

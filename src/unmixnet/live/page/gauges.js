@@ -1,7 +1,7 @@
 // How far to trust the answer, in numbers and plain words; and whether the physics closes.
 
 import { el, say } from "./dom.js";
-import { factor, percent, power } from "./numbers.js";
+import { factor, percent, power, times } from "./numbers.js";
 
 const clamp = (value) => 100 * Math.min(Math.max(value, 0), 1);
 const logAt = (value, low, high) => (value > 0 ? clamp(Math.log(value / low) / Math.log(high / low)) : 0);
@@ -11,7 +11,7 @@ const TILES = [
   {
     name: "Strength",
     shade: (e) => logAt(e.background ?? 0, 0.02, 5),
-    tell: (e) => [`${factor(e.strength)}×`, logAt(e.strength ?? 0, 0.02, 5), strengthWords(e)],
+    tell: (e) => [`${times(e.strength)}×`, logAt(e.strength ?? 0, 0.02, 5), strengthWords(e)],
   },
   {
     name: "Familiarity",
@@ -32,7 +32,7 @@ const TILES = [
 
 function strengthWords({ strength, background }) {
   if (strength === null || strength === undefined) return "Not known yet.";
-  const like = strength >= 0.8 && strength <= 1.25 ? "As strong as a typical training recording" : `${factor(strength)} times a typical training recording`;
+  const like = strength >= 0.8 && strength <= 1.25 ? "As strong as a typical training recording" : `${times(strength)} times a typical training recording`;
   return background === null || background === undefined ? `${like}.` : `${like}; under ${factor(background)} nothing is claimed.`;
 }
 

@@ -28,6 +28,14 @@ export function factor(value) {
   return Math.abs(rounded) >= 10 ? rounded.toFixed(0) : String(Number(rounded.toFixed(6)));
 }
 
+// A strength over a typical one; far below it the digits say nothing.
+export function times(value) {
+  return known(value) && value < 0.01 ? "<0.01" : factor(value);
+}
+
+// "62 %" never breaks before its sign.
+export const unbroken = (text) => text.replaceAll(" %", "\u00a0%");
+
 export function scientific(value) {
   if (!known(value)) return "–";
   if (value === 0 || Math.abs(value) >= 0.01) return factor(value);

@@ -1,31 +1,18 @@
-// The mixture: bars with intervals now, and the same shares over time. A component keeps its colour while it is shown.
+// The mixture: bars with intervals now, and the same shares over time. A component has one colour wherever it is shown.
 
 import { Chart, axes, clear, colour, markLines } from "./charts.js";
 import { el, say } from "./dom.js";
 import { interval, percent } from "./numbers.js";
 
-const COLOURS = 6;
+const COLOURS = 12;
 const ROWS = 5;
 
 const hues = new Map();
 
-// Index of a colour; one that was not needed for longest is given away.
+// Index of a colour, by the order in which names were first met; a model names all of its components at once.
 export function hue(name) {
-  if (hues.has(name)) {
-    const kept = hues.get(name);
-    hues.delete(name);
-    hues.set(name, kept);
-    return kept;
-  }
-  const taken = new Set(hues.values());
-  let free = [...Array(COLOURS).keys()].find((index) => !taken.has(index));
-  if (free === undefined) {
-    const [oldest] = hues.keys();
-    free = hues.get(oldest);
-    hues.delete(oldest);
-  }
-  hues.set(name, free);
-  return free;
+  if (!hues.has(name)) hues.set(name, hues.size % COLOURS);
+  return hues.get(name);
 }
 
 export function ranked(components) {
@@ -42,7 +29,7 @@ export class Bars {
     host.replaceChildren(this.list, this.others);
   }
 
-  draw(components, trusted) {
+  draw(components, trusted, none = "No shares yet.") {
     const order = ranked(components);
     const shown = order.filter((one, rank) => rank === 0 || one.share >= 0.03 || one.presence >= 0.5).slice(0, this.most);
     const rest = order.filter((one) => !shown.includes(one)).reduce((sum, one) => sum + (one.share ?? 0), 0);
@@ -51,7 +38,7 @@ export class Bars {
     shown.forEach((one, rank) => this.fill(this.rows[rank], one));
     this.list.classList.toggle("grey", !trusted);
     const hidden = order.length - shown.length;
-    say(this.others, hidden > 0 ? `${hidden} more, together ${percent(rest)}` : order.length ? "" : "No shares yet.");
+    say(this.others, hidden > 0 ? `${hidden} more, together ${percent(rest)}` : order.length ? "" : none);
   }
 
   row() {
