@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
-
 from tests.uci.rigs import EXCHANGE
+
 from unmixnet.uci.exchange import Exchange, Pools
 
 DURATIONS = np.array([100.0, 12.0, 300.0, 3.0])

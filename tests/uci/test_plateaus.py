@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
 from tests.uci import rigs
+
 from unmixnet.data.plateaus import Plateaus
 from unmixnet.errors import UnmixError
 from unmixnet.uci.exchange import Exchange

@@ -1,15 +1,17 @@
 r"""Response of sensors in a flow-through chamber to set points that change: mixing, adsorption, readout, lag.
 
-    ẋ_i = (c_i(t − δ) − x_i)/τ_c                              chamber of volume V at flow F, τ_c = V/F, transport delay δ
-    θ̇_i = k_i (K_i x_i θ_0 − θ_i),   θ_0 = 1 − Σ θ_j          competitive adsorption: k_i = k_des [1/s], K_i = k_ads/k_des
-    s*  = b + w e^{−t/τ_w} + γ ln(1 + Σ S_i θ_i),   ẏ = (s* − y)/τ    logarithm of the conductance, lag of the heated bead
+    ẋ_i = (c_i(t − δ) − x_i)/τ_c                        flow-through chamber, τ_c = V/F, transport delay δ
+    θ̇_i = k_i (K_i x_i θ_0 − θ_i),   θ_0 = 1 − Σ θ_j    competitive adsorption, k_i = k_des [1/s], K_i = k_ads/k_des
+    s*  = b + w e^{−t/τ_w} + γ ln(1 + Σ S_i θ_i)        logarithm of the conductance
+    ẏ   = (s* − y)/τ                                    lag of the heated bead
 
-A gas that was shut off must first purge its own line: after a set point of zero it arrives δ + v_i/c_i late, v_i the volume of
-the line over the flow that one unit of c takes [unit s]. Shutting off, or changing a flow that runs, has the delay δ alone.
+A gas that was shut off must first purge its own line: after a set point of zero it arrives δ + v_i/c_i late, v_i the
+volume of the line over the flow that one unit of c takes [unit s]. Shutting off, or changing a flow that runs, has the
+delay δ alone.
 
-c is held between changes, so x is a sum of exponentials and exact at any time. θ takes the implicit midpoint rule, which
-needs no small step: the two gases meet only in θ_0, so each step is a formula. y is exact for s* held over the step.
-The readings may come at any times: the solution is read between its steps by straight lines.
+c is held between changes, so x is a sum of exponentials and exact at any time. θ takes the implicit midpoint rule,
+which needs no small step: the two gases meet only in θ_0, so each step is a formula. y is exact for s* held over the
+step. The readings may come at any times: the solution is read between its steps by straight lines.
 """
 
 from dataclasses import dataclass

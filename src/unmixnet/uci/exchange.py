@@ -2,9 +2,10 @@ r"""Gas of earlier set points: a flow-through chamber takes time to exchange, it
 
     m_k ← c + (m_k − c) e^{−(d − δ)₊/τ_k},   k = fast, slow;        x_i = (1 − w_i) m_fast,i + w_i m_slow,i
 
-c is the set point [any unit], d the time since it was set [s], δ the transport delay [s], τ_fast = V/F of the chamber, τ_slow
-that of walls and caps, w_i the share of gas i that exchanges slowly. x is the concentration that the sensors feel at the
-end of the set point. The group that matters is (d − δ)/τ_fast: under one, the reading is that of the set point *before*.
+c is the set point [any unit], d the time since it was set [s], δ the transport delay [s], τ_fast = V/F of the chamber,
+τ_slow that of walls and caps, w_i the share of gas i that exchanges slowly. x is the concentration that the sensors
+feel at the end of the set point. The group that matters is (d − δ)/τ_fast: under one, the reading is that of the set
+point *before*.
 """
 
 from dataclasses import dataclass

@@ -33,7 +33,7 @@ TURNS = ((80, 110), (110, 140), (140, 170))
 
 @dataclass(frozen=True)
 class Choice:
-    """A form, and the error of its forecasts inside the fitted part: rms over gases of ppm over the largest set point."""
+    """A form, and its error inside the fitted part: rms over gases of ppm over the largest set point."""
 
     form: Form
     error: float

@@ -5,8 +5,9 @@ r"""Fit of the plateau law: exchange of the chamber, competitive adsorption and 
 Set points c are known for the rows that are fitted; the rows that are too short to settle still change the gas that
 follows them. The drift u is 0, e^{−t/τ_warm} or t/10⁴ s, as the form says.
 
-Every parameter but b has a wide Gaussian prior about its start (`PRIOR_SD`, in units of its logarithm): a sensor that never
-saturates, or never answers to a gas, leaves some of them undetermined, and standard errors then say so: they are those of the prior.
+Every parameter but b has a wide Gaussian prior about its start (`PRIOR_SD`, in units of its logarithm): a sensor that
+never saturates, or never answers to a gas, leaves some of them undetermined, and standard errors then say so: they are
+those of the prior.
 """
 
 from dataclasses import dataclass
@@ -164,6 +165,6 @@ def _drift(form: Form, start_s: np.ndarray) -> np.ndarray:
 
 
 def _shrunk(left: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """Covariance of weighted residuals about zero, a tenth of it moved towards its diagonal, so that it can be inverted."""
+    """Covariance of weighted residuals about zero, a tenth moved towards its diagonal: it can be inverted."""
     C = left.T @ left / np.sum(root**2)
     return 0.9 * C + 0.1 * np.diag(np.diag(C))

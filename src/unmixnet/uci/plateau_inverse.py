@@ -2,10 +2,11 @@ r"""Concentrations from plateaus: the law is inverted row by row, in time, from 
 
     ĉ(n) = argmin_{c ≥ 0}  ‖ln G(n) − f(left(n) + share(n) c)‖²_{Σ⁻¹}  +  Σ_i (c_i − c̄_i)²/s_i²
 
-Σ is the covariance of the residuals between sensors, on the rows that were fitted; left and share come from the gas that
-earlier *inferred* set points left in the chamber: no set point of the rows in question is used. c̄ and s are mean and sd of the
-set points that were fitted: where share → 0 (a set point shorter than the delay) the reading says nothing about it.
-A gas counts as present above half the smallest set point that was fitted; one that is absent has concentration zero.
+Σ is the covariance of the residuals between sensors, on the rows that were fitted; left and share come from the gas
+that earlier *inferred* set points left in the chamber: no set point of the rows in question is used. c̄ and s are mean
+and sd of the set points that were fitted: where share → 0 (a set point shorter than the delay) the reading says
+nothing about it. A gas counts as present above half the smallest set point that was fitted; one that is absent has
+concentration zero.
 """
 
 from dataclasses import dataclass
@@ -95,7 +96,7 @@ def _solve(residual, known: Knowledge) -> tuple[np.ndarray, np.ndarray, float]:
     cost, damping, H = float(np.sum(residual(c[None]) ** 2)), 1e-3, np.eye(2)
     for _ in range(40):
         h = 1e-5
-        rows = residual(np.stack([c, c + [h, 0], c + [0, h]]))
+        rows = residual(c + h * np.array([[0, 0], [1, 0], [0, 1]]))
         r, J = rows[0], (rows[1:] - rows[0]).T / h
         H = J.T @ J
         free = (c > 0) | (J.T @ r < 0)

@@ -2,10 +2,11 @@ r"""Steady response of metal-oxide sensors to a mixture: competitive adsorption,
 
     θ_i = (K_i x_i)^{n_i} / (1 + Σ_j (K_j x_j)^{n_j}),      ln G = b + γ ln(1 + Σ_i S_i θ_i)
 
-x_i is the concentration at the sensor (in units of `SCALE_PPM`), K_i the affinity [1/unit], n_i the Sips exponent (1: Langmuir),
-S_i how many times the conductance of air a surface full of gas i would add, γ the exponent of the readout (1: conductance
-linear in coverage), b the logarithm of the conductance in air. The fit works with the initial slope A_i = S_i K_i^{n_i}, which the data
-determine also where they never saturate a sensor (K → 0, A fixed: the law of Clifford and Tuma).
+x_i is the concentration at the sensor (in units of `SCALE_PPM`), K_i the affinity [1/unit], n_i the Sips exponent (1:
+Langmuir), S_i how many times the conductance of air a surface full of gas i would add, γ the exponent of the readout
+(1: conductance linear in coverage), b the logarithm of the conductance in air. The fit works with the initial slope
+A_i = S_i K_i^{n_i}, which the data determine also where they never saturate a sensor (K → 0, A fixed: the law of
+Clifford and Tuma).
 """
 
 from dataclasses import dataclass

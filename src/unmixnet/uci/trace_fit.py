@@ -2,9 +2,9 @@ r"""Fit of the dynamic response to the first part of a trace, and the forecast o
 
     min_z  Σ ρ(ln G(t_n; z) − ln y_n) + σ² Σ_j (z_j − z̄_j)²/s_j²
 
-The data are means over intervals of the true time stamps. z̄ and s are a prior: wide where the trace decides, narrow where
-another recording of the same rig has decided before. Standard errors come from the Gauss–Newton Fisher information, with
-the residuals' own correlation time: readings of one correlation time count as one.
+The data are means over intervals of the true time stamps. z̄ and s are a prior: wide where the trace decides, narrow
+where another recording of the same rig has decided before. Standard errors come from the Gauss–Newton Fisher
+information, with the residuals' own correlation time: readings of one correlation time count as one.
 """
 
 from dataclasses import dataclass, replace
@@ -98,14 +98,17 @@ class TraceLaw:
         return np.exp(simulate(self.shared[None], self.sensors[None], programme, from_start, dt_s=dt_s)[0, 1:])
 
 
-def fit_trace(trace: Trace, prior: Prior, *, dt_s: float = 0.5, steps: int = 60) -> TraceLaw:
-    """Fit to the readings of a trace; they should have been thinned to about one a second."""
+def fit_trace(
+    trace: Trace, prior: Prior, *, dt_s: float = 0.5, steps: int = 60, start: np.ndarray | None = None
+) -> TraceLaw:
+    """Fit to the readings of a trace, thinned to about one a second; from the prior's mean unless told otherwise."""
     y = np.log(np.where(trace.readings > 0, trace.readings, np.nan))
     seen = np.isfinite(y)
     mean, sd = prior.mean, prior.sd
     free = np.flatnonzero(sd > 0)
     if seen.sum() < len(free):
         raise UnmixError(f"{seen.sum()} readings for {len(free)} parameters", remedy="Fit a longer part of the trace")
+    begin = mean[free] if start is None else start
     times, M = np.append(trace.programme.start_s[0], trace.time_s), len(trace.sensors)
 
     def residual(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +120,7 @@ def fit_trace(trace: Trace, prior: Prior, *, dt_s: float = 0.5, steps: int = 60)
         pull = NOISE / sd[free]
         return np.concatenate([r, pull * (z - mean[free])]), np.concatenate([J, np.diag(pull)])
 
-    solution = levenberg_marquardt(residual, mean[free], scale=NOISE, steps=steps, tolerance=1e-6)
+    solution = levenberg_marquardt(residual, begin, scale=NOISE, steps=steps, tolerance=1e-6)
     left = np.full(y.shape, np.nan)
     left[seen] = residual(solution.z)[0][: -len(free)]
     apart = _correlation_rows(left)
