@@ -75,14 +75,14 @@ function drawActive(active) {
   const rows = active.channels.map((name, m) => el("tr", {}, el("td", {}, name), el("td", { class: "n" }, `× ${factor(active.gain[m])}`), el("td", { class: "n" }, signed(active.offset[m]))));
   const head = el("tr", {}, el("th", {}, "sensor"), el("th", { class: "n" }, "gain"), el("th", { class: "n" }, "offset [training sd]"));
   const scores = active.before === null
-    ? el("p", { class: "small" }, "There was no reference to measure the gain with: only clean air.")
+    ? el("p", { class: "small" }, "Clean air alone does not say how much this helps; a reference would.")
     : el("div", { class: "beside" }, number("mean error of the shares before", active.before), number(active.left_out ? "after, on references left out of the fit" : "after, on the same reference", active.after));
   host.replaceChildren(
     el("h2", {}, changed ? "Calibrated" : "Checked, and nothing to change"),
     el("p", { class: "small" }, `${when(active.date)} · ${active.device} · ${METHODS[active.method] ?? active.method}.`),
     scores,
     el("ul", { class: "plain" }, ...active.references.map((one) => el("li", {}, shorter(one)))),
-    changed ? el("div", { class: "scroll" }, el("table", {}, head, ...rows)) : "",
+    ...(changed ? [el("div", { class: "scroll" }, el("table", {}, head, ...rows))] : []),
     el("p", { class: "row" }, el("button", { type: "button", id: "calibration-undo", on: { click: doing(() => ask("/api/calibration/undo")) } }, "Undo")),
   );
 }

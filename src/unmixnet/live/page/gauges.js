@@ -16,7 +16,7 @@ const TILES = [
   {
     name: "Familiarity",
     shade: () => clamp(1 + Math.log10(0.05) / 3),
-    tell: (e) => [percent(e.novelty), clamp(1 + Math.log10(Math.max(e.novelty ?? 0, 1e-3)) / 3), familiarWords(e)],
+    tell: (e) => e.status === "nothing" ? ["–", 0, "There is no signal to compare."] : [percent(e.novelty), clamp(1 + Math.log10(Math.max(e.novelty ?? 0, 1e-3)) / 3), familiarWords(e)],
   },
   {
     name: "Fit",
@@ -74,6 +74,7 @@ export class Gauges {
       const [big, at, told] = tile.tell(estimate);
       say(number, big);
       say(words, told);
+      dot.hidden = big === "–";
       dot.style.left = `${at}%`;
       shade.style.width = `${tile.shade(estimate)}%`;
     }

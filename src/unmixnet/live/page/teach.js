@@ -8,6 +8,7 @@ import { begin } from "./record.js";
 let parts = null;
 let picks = null;
 let canRelease = false;
+let running = null;
 
 export function start() {
   parts = new Parts($("example-parts"), $("example-more"), { free: true });
@@ -17,6 +18,7 @@ export function start() {
     return begin({ name: `example: ${recipe(label.map((part) => ({ ...part, share: part.share / 100 })))}`.slice(0, 80), label, seconds: Number($("example-seconds").value), release: $("example-release").checked && canRelease });
   }));
   $("teach-form").addEventListener("submit", doing(() => ask("/api/lesson", { name: $("teach-name").value.trim(), recordings: picks.chosen() })));
+  setInterval(() => drawLesson(running), 1000); // it may be a while before the server has news
   $("lesson-stop").addEventListener("click", doing(() => ask("/api/lesson/stop")));
 }
 
@@ -33,13 +35,14 @@ export function drawState(value) {
 }
 
 export function drawLesson(lesson) {
+  running = lesson;
   show($("lesson"), Boolean(lesson));
   if (!lesson) return;
   say($("lesson-told"), `Training ${lesson.name}: ${lesson.stage}${lesson.of > 1 ? `, epoch ${lesson.done} of ${lesson.of}` : ""}; ${clock(Date.now() / 1000 - lesson.started)} so far.`);
   $("lesson-progress").value = lesson.of ? lesson.done / lesson.of : 0;
 }
 
-const SCORES = ["leave-one-out error", "of 1-NN", "of the mean"];
+const SCORES = ["leave-one-out error", "of 1-NN", "of the mean recipe"];
 
 function drawModels({ lessons }) {
   const using = (id) => lessons.used === id;
