@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-EXTRAS := test,dev,rocket,live,onnx
+EXTRAS := test,dev,rocket,live,onnx,ray
 # program:Debian package, for the tests of the live page and of MQTT, which are skipped where one is missing
 TOOLS  := chromium:chromium mosquitto:mosquitto npm:npm
 
