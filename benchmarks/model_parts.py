@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-__all__ = ["novelty_part", "simulated_part", "smellnet_part", "training_part"]
+__all__ = ["bundles_part", "novelty_part", "simulated_part", "smellnet_part", "training_part"]
 
 _PLACES = [(f"{data}:{split}", title) for data, title in (("simulated", "4 sensors"), ("simulated-8", "8 sensors"))
            for split in ("seen", "unseen")]  # fmt: skip
@@ -150,6 +150,23 @@ def novelty_part(record: dict) -> list[str]:
         counts = f"{row['known']} / {row['unknown']}"
         rows.append([row["data"], row["substance"], row["score"], counts, area, half, *shares])
     columns = ["data", "left out", "score", "known / unknown", "AUROC", "of half or more", "false alarms", "found"]
+    return [*_table(columns, rows), "", *_source(record)]
+
+
+def bundles_part(record: dict) -> list[str]:
+    """Shipped bundles on unseen recordings: error beside the mean of training, coverage and width of the intervals."""
+    rows = []
+    for test in record["tests"]:
+        scores = [row for row in test["rows"] if row["level"] == "recording"]
+        metric = scores[0]["metric"]
+        mine, mean = (
+            next(r["mean"] for r in scores if r["metric"] == metric and (r["model"] == "mean of training") == null)
+            for null in (False, True)
+        )
+        shares = [f"{100 * test[key]:.0f} %" for key in ("coverage", "covered_present")]
+        error = f"{metric} {mine:.3f} ({mean:.3f})"
+        rows.append([test["bundle"], test["split"], str(test["recordings"]), error, *shares, f"{test['width']:.2f}"])
+    columns = ["bundle", "test", "recordings", "error (mean of training)", "covered", "of those there", "mean width"]
     return [*_table(columns, rows), "", *_source(record)]
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from benchmarks.model_parts import novelty_part, simulated_part, smellnet_part, training_part
+from benchmarks.model_parts import bundles_part, novelty_part, simulated_part, smellnet_part, training_part
 from benchmarks.parts import audit_part, peers_part
 from benchmarks.physics_parts import simulation_keys, solver_part, validate_part
 
@@ -73,6 +73,7 @@ TABLES: dict[str, Callable[[dict], list[str]]] = {
     "malformed": _malformed,
     "training": training_part,
     "novelty": novelty_part,
+    "bundles": bundles_part,
 }
 PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "peers": peers_part,
@@ -89,6 +90,7 @@ LATER = {
     "smellnet": "unmixnet reproduce smellnet",
     "training": "unmixnet bench training --output benchmarks/results/training.json",
     "novelty": "unmixnet reproduce novelty",
+    "bundles": "unmixnet reproduce bundles",
 }
 """Results that a checkout may not have yet, with the command that makes them."""
 
