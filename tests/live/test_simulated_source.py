@@ -120,6 +120,41 @@ def test_a_release_lasts_a_minute_and_clean_air_follows():
     assert there == 600
 
 
+def into_a_used_chamber(*, afresh: bool) -> np.ndarray:
+    """A minute of peach and garlic in a chamber that was full of mango, (600, 4)."""
+    source, rows, begun = SimulatedSource(speed=math.inf), [], []
+    source.release({"mango": 1})
+
+    async def ask():
+        if afresh:
+            begun.append(await source.afresh({"peach": 50, "garlic": 50}))
+        else:
+            source.release({"peach": 50, "garlic": 50})
+            begun.append(len(rows) / 10)
+
+    async def listen():
+        asking = None
+        async for item in source.stream():
+            if isinstance(item, Sample):
+                rows.append(item.values)
+            if len(rows) == 400 and asking is None:
+                asking = asyncio.create_task(ask())
+            if begun and len(rows) >= 10 * begun[0] + 600:
+                return
+
+    asyncio.run(listen())
+    first = round(10 * begun[0])
+    return np.array(rows[first : first + 600])
+
+
+def test_a_release_afresh_does_not_know_what_was_there_before():
+    device = SimulatedNose(seed=0)
+    device.release(mixture_of({"peach": 50, "garlic": 50}))
+    rested = np.concatenate([device.read() for _ in range(600 // CHUNK)])
+    assert np.abs(into_a_used_chamber(afresh=True) - rested).max() < 5
+    assert np.abs(into_a_used_chamber(afresh=False)[:100] - rested[:100]).max() > 50  # another release does know
+
+
 @pytest.mark.parametrize("parts", [{}, {"durian": 1}, {"mango": -1}, {"mango": 0}, {"mango": math.nan}])
 def test_an_impossible_release_is_refused(parts):
     with pytest.raises(SourceError):

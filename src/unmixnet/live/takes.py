@@ -40,13 +40,17 @@ class Takes:
         self.store, self.listener = store, listener
         self.running: Take | None = None
 
-    def start(self, name: str, label: Mixture | None, seconds: float | None) -> Take:
-        """Record from the newest sample on."""
+    def check(self) -> None:
+        """Raise an error if nothing can be recorded now."""
         if self.running is not None:
             raise TakeError(f"{self.running.name!r} is being recorded", remedy="Stop it first")
         if self.listener.session is None:
             raise TakeError("there are no samples in the store yet", remedy="Wait for the first one")
-        now = self.listener.last_s
+
+    def start(self, name: str, label: Mixture | None, seconds: float | None, at_s: float | None = None) -> Take:
+        """Record from the newest sample on, or from a time that has only just come."""
+        self.check()
+        now = self.listener.last_s if at_s is None else at_s
         self.running = Take(name, label, now, None if seconds is None else now + seconds)
         return self.running
 

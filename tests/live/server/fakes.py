@@ -21,6 +21,7 @@ class MadeUpSource:
     def __init__(self, channels: tuple[str, ...] = CHANNELS, *, rate_Hz: float = 20.0, speed: float = 1.0) -> None:
         self.channels, self.rate_Hz, self.speed = channels, rate_Hz, speed
         self.released: list[dict[str, float]] = []
+        self.time_s = 0.0
 
     def release(self, parts: dict[str, float]) -> None:
         self.released.append(parts)
@@ -28,11 +29,15 @@ class MadeUpSource:
     def air(self) -> None:
         self.released.append({})
 
+    async def afresh(self, parts: dict[str, float] | None) -> float:
+        self.released.append(parts or {})
+        return self.time_s
+
     async def stream(self):
         yield SourceEvent("connected", "The made-up board answers.")
         row, began = 0, time.monotonic()
         while True:
-            t = row / self.rate_Hz
+            t = self.time_s = row / self.rate_Hz
             yield Sample(t, tuple(400 + 30 * m + 40 * math.sin(t / 7 + m) for m in range(len(self.channels))))
             row += 1
             await asyncio.sleep(max(0.0, began + row / (self.rate_Hz * self.speed) - time.monotonic()))

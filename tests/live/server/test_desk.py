@@ -4,6 +4,8 @@ import time
 
 import pytest
 
+from unmixnet.live.store import StoreError
+
 from .fakes import MadeUpSource
 from .serving import Served, serving
 
@@ -61,6 +63,36 @@ def test_a_release_reaches_the_chamber_as_shares(desk: Served):
     assert desk.live.source.released[-1] == {"mango": 0.2, "strawberry": 0.8}
     assert post(desk, "/api/release", parts=[])[0] == 200
     assert desk.live.source.released[-1] == {}
+
+
+def test_a_recording_with_a_release_begins_where_the_release_does(desk: Served):
+    assert post(desk, "/api/recording", name="reference", label=MIXED, seconds=2, release=True)[0] == 200
+    take = desk.live.takes.running
+    assert desk.live.source.released[-1] == {"mango": 0.2, "strawberry": 0.8}
+    assert take is not None and abs(take.start_s - desk.live.source.time_s) < 2 and take.until_s == take.start_s + 2
+    air = [{"name": "clean air", "share": 1}]
+    assert post(desk, "/api/recording", name="again", label=air, release=True)[0] == 409
+    assert desk.live.source.released[-1] != {}  # a refused recording leaves the chamber alone
+    for _ in range(40):
+        time.sleep(0.05)
+        if desk.live.takes.running is None:
+            break
+    assert post(desk, "/api/recording", name="clean air", label=air, seconds=2, release=True)[0] == 200
+    assert desk.live.source.released[-1] == {}
+    time.sleep(0.5)
+
+
+def test_a_recording_that_cannot_be_written_goes_on(desk: Served, monkeypatch):
+    assert post(desk, "/api/recording", name="kept")[0] == 200
+    time.sleep(0.4)
+    with monkeypatch.context() as broken:
+
+        def full(*_: object):
+            raise StoreError("the disk is full")
+
+        broken.setattr(desk.live.store, "add_recording", full)
+        assert post(desk, "/api/recording/stop")[0] == 409 and desk.live.takes.running is not None
+    assert post(desk, "/api/recording/stop")[0] == 200 and desk.live.takes.listed()[-1]["name"] == "kept"
 
 
 def test_a_recording_can_be_taken_away_and_kept_as_csv(desk: Served):

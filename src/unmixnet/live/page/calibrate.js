@@ -12,7 +12,7 @@ let state = null;
 export function start() {
   parts = new Parts($("reference-parts"), $("reference-more"));
   picks = new Picks($("calibrate-list"), (one) => one.clean_air || one.name.startsWith("reference: "));
-  $("air-form").addEventListener("submit", doing(() => begin({ name: "clean air", label: [{ name: "clean air", share: 1 }], seconds: Number($("air-seconds").value) })));
+  $("air-form").addEventListener("submit", doing(() => begin({ name: "clean air", label: [{ name: "clean air", share: 1 }], seconds: Number($("air-seconds").value), release: state.source.can_release })));
   $("reference-form").addEventListener("submit", doing(() => {
     const label = parts.value();
     return begin({ name: `reference: ${recipe(label.map((part) => ({ ...part, share: part.share / 100 })))}`.slice(0, 80), label, seconds: Number($("reference-seconds").value), release: $("reference-release").checked && state.source.can_release });

@@ -1,16 +1,19 @@
 """Recording, marking, releasing: what a person does beside the stream."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from unmixnet.data.recording import Mixture
 from unmixnet.errors import UnmixError
 from unmixnet.live.hub import Live
 from unmixnet.live.server.asked import Mark, Part, Release, Start, asked, mixture
 from unmixnet.live.server.door import Door
+from unmixnet.live.takes import CLEAN_AIR
 
 __all__ = ["desk_routes", "number_of"]
 
@@ -24,15 +27,11 @@ def desk_routes(live: Live, door: Door) -> list[Route]:
 
     async def start(request: Request) -> Response:
         wish = await asked(request, Start)
-        live.takes.start(wish.name, mixture(wish.label), wish.seconds)
-        try:
-            if wish.release:
-                await _release(live, wish.label)
-        except UnmixError:
-            live.takes.running = None
-            raise
-        finally:
-            live.changed()
+        label = mixture(wish.label)
+        live.takes.check()
+        at_s = await _afresh(live, label) if wish.release else None
+        live.takes.start(wish.name, label, wish.seconds, at_s)
+        live.changed()
         return JSONResponse(live.takes.running_json())
 
     async def stop(request: Request) -> Response:
@@ -70,17 +69,36 @@ def desk_routes(live: Live, door: Door) -> list[Route]:
 
 
 async def _release(live: Live, parts: Sequence[Part]) -> None:
-    source = live.source
-    if not hasattr(source, "release"):
-        raise UnmixError("only the simulated chamber can be told what to release", remedy="Start with --simulate")
-    label = mixture(parts)
+    chamber, label = _chamber(live), mixture(parts)
     if label is None:
-        source.air()  # type: ignore[attr-defined]
-        await live.mark("clean air")
-        return
-    source.release(dict(zip(label.names, label.ratios, strict=True)))  # type: ignore[attr-defined]
-    pairs = zip(label.names, label.ratios, strict=True)
-    await live.mark("released " + ", ".join(f"{100 * share:.0f} % {name}" for name, share in pairs))
+        chamber.air()
+    else:
+        chamber.release(_parts(label))
+    await live.mark(_released(label))
+
+
+async def _afresh(live: Live, label: Mixture | None) -> float:
+    """Release what is to be recorded into a chamber whose sensors have recovered; the time of its first sample [s]."""
+    given = None if label is None or label.names == (CLEAN_AIR,) else label
+    at_s = await _chamber(live).afresh(None if given is None else _parts(given))
+    await live.mark(f"{_released(given)}, after the sensors had recovered")
+    return at_s
+
+
+def _chamber(live: Live) -> Any:
+    if not hasattr(live.source, "release"):
+        raise UnmixError("only the simulated chamber can be told what to release", remedy="Start with --simulate")
+    return live.source
+
+
+def _parts(label: Mixture) -> dict[str, float]:
+    return dict(zip(label.names, label.ratios, strict=True))
+
+
+def _released(label: Mixture | None) -> str:
+    if label is None:
+        return "clean air"
+    return "released " + ", ".join(f"{100 * share:.0f} % {name}" for name, share in _parts(label).items())
 
 
 def number_of(request: Request) -> int:

@@ -62,6 +62,10 @@ class SimulatedNose:
         if self._state is not None:
             self._begin(np.zeros(len(COMPONENTS)), surfaces=False)
 
+    def rest(self) -> None:
+        """Clean air for as long as the sensors need: they read as at the beginning."""
+        self._share, self._state = np.zeros(len(COMPONENTS)), None
+
     def warm(self) -> None:
         """Compile the solver."""
         if self._solver is None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,7 +20,19 @@ RELEASE_S = ROWS / RATE_HZ
 FIRST_AIR_S, AIR_S = 20.0, 90.0
 """Clean air at the beginning, and between foods: the slowest sensor needs it to recover [s]."""
 
+_PATIENCE_S = 30.0
+
 Script = Sequence[tuple[Mapping[str, float] | None, float]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Step:
+    """What is in front of the chamber, how strong, for how long [s]; `begun` is told the time of its first row."""
+
+    mixture: Mixture | None
+    strength: float = 1.0
+    seconds: float = RELEASE_S
+    begun: "asyncio.Future[float] | None" = None
 
 
 class SimulatedSource:
@@ -36,7 +49,7 @@ class SimulatedSource:
         self._pace, self._nose = Pace(speed), SimulatedNose(seed)
         self._rng = np.random.default_rng([seed, 8])
         self._script = None if script is None else [_scripted(*step) for step in script]
-        self._asked: list[Mixture | None] = []
+        self._asked: list[_Step] = []
         self.name, self.unit = "simulated chamber", "counts"
         self.channels: tuple[str, ...] | None = self._nose.channels
         self.now: Mixture | None = None
@@ -44,11 +57,25 @@ class SimulatedSource:
 
     def release(self, parts: Mapping[str, float]) -> None:
         """Release foods in these parts, from the next half second on, for a minute; no recipe comes any more."""
-        self._asked = [mixture_of(parts)]
+        self._asked = [_Step(mixture_of(parts))]
 
     def air(self) -> None:
         """Clean air from the next half second on, until something is released."""
-        self._asked = [None]
+        self._asked = [_Step(None)]
+
+    async def afresh(self, parts: Mapping[str, float] | None) -> float:
+        """Release foods, or none, as if one had waited until the sensors had recovered; the time of the first row [s].
+
+        This is how the recordings of the data set begin, and how a person with patience would begin a recording.
+        """
+        begun = asyncio.get_running_loop().create_future()
+        self._asked = [_Step(None if parts is None else mixture_of(parts), begun=begun)]
+        try:
+            return await asyncio.wait_for(begun, _PATIENCE_S)
+        except TimeoutError:
+            raise SourceError(
+                "the simulated chamber does not answer", where="simulated chamber", remedy="Start it anew"
+            ) from None
 
     async def stream(self) -> AsyncIterator[Item]:
         """Samples at the chosen speed."""
@@ -56,9 +83,9 @@ class SimulatedSource:
         # The sensors rest in clean air at first, which needs no solver: it is compiled meanwhile.
         warming = asyncio.create_task(asyncio.to_thread(self._nose.warm))
         row = 0
-        for mixture, strength, seconds in self._steps():
-            await self._set(mixture, strength, warming)
-            for _ in range(max(1, round(seconds * RATE_HZ / CHUNK))):
+        for step in self._steps():
+            await self._set(step, warming, row / RATE_HZ)
+            for _ in range(max(1, round(step.seconds * RATE_HZ / CHUNK))):
                 for readings in await asyncio.to_thread(self._nose.read):
                     await self._pace.until(row / RATE_HZ)
                     yield Sample(row / RATE_HZ, tuple(readings.tolist()))
@@ -67,16 +94,20 @@ class SimulatedSource:
                     break
         yield SourceEvent("end", "The script has ended.")
 
-    async def _set(self, mixture: Mixture | None, strength: float, warming: asyncio.Task[None]) -> None:
-        self.now = mixture
-        if mixture is None:
+    async def _set(self, step: "_Step", warming: asyncio.Task[None], time_s: float) -> None:
+        self.now = step.mixture
+        if step.begun is not None:
+            self._nose.rest()
+        if step.mixture is None:
             self._nose.air()
         else:
             await warming
-            self._nose.release(mixture, strength)
+            self._nose.release(step.mixture, step.strength)
+        if step.begun is not None and not step.begun.done():
+            step.begun.set_result(time_s)
 
-    def _steps(self) -> Iterator[tuple[Mixture | None, float, float]]:
-        """Mixture, strength and seconds; what is asked for ends script and recipes, and clean air follows it."""
+    def _steps(self) -> Iterator["_Step"]:
+        """What is released, one after the other; what is asked for ends script and recipes, and clean air follows."""
         for step in self._recipes() if self._script is None else self._script:
             if not self._asked:
                 yield step
@@ -85,19 +116,19 @@ class SimulatedSource:
         else:
             return
         while True:
-            yield self._asked.pop() if self._asked else None, 1.0, RELEASE_S
+            yield self._asked.pop() if self._asked else _Step(None)
 
-    def _recipes(self) -> Iterator[tuple[Mixture | None, float, float]]:
+    def _recipes(self) -> Iterator["_Step"]:
         """Recipes of the data set in random order, of random strength."""
         plan, pause_s = plan_of(Setting()), FIRST_AIR_S
         while True:
-            yield None, 1.0, pause_s
+            yield _Step(None, seconds=pause_s)
             label = plan.labels[self._rng.integers(len(plan.labels))]
-            yield label, float(np.exp(self._rng.normal(0, STRENGTH_SD))), RELEASE_S
+            yield _Step(label, float(np.exp(self._rng.normal(0, STRENGTH_SD))))
             pause_s = AIR_S
 
 
-def _scripted(parts: Mapping[str, float] | None, seconds: float) -> tuple[Mixture | None, float, float]:
+def _scripted(parts: Mapping[str, float] | None, seconds: float) -> _Step:
     if not 0 < seconds < np.inf:
         raise SourceError(f"{seconds} seconds", where="script", remedy="Give every step of the script a positive time")
-    return (None if parts is None else mixture_of(parts)), 1.0, float(seconds)
+    return _Step(None if parts is None else mixture_of(parts), seconds=float(seconds))
