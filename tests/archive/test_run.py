@@ -111,7 +111,6 @@ def test_a_changed_recording_is_answered_anew_and_its_neighbours_stay(archive, t
     answer(archive, out, quick)
     before = answers(out)
     write_csv(archive, 1, first=4, seconds=60)
-    (archive / "odd" / "r0004.csv").unlink()  # what was told of a file that is gone stays told
     report = answer(archive, out, quick)
     after = answers(out)
     assert report.fresh == 1 and sum(row["file"] == "even/r0004.csv" for row in after) == 11
@@ -125,6 +124,17 @@ def test_a_mended_recording_loses_its_error(archive, tmp_path, quick):
     (archive / "even" / "r0003.csv").write_text((archive / "odd" / "r0003.csv").read_text())
     answer(archive, out, quick)
     assert [row["file"] for row in errors(out)] == ["odd/r0004.csv"] and len(answers(out)) == 44
+
+
+def test_answers_of_a_file_that_has_left_stay_and_refusals_go(archive, tmp_path, quick):
+    out = tmp_path / "out"
+    answer(archive, out, quick)
+    before = answers(out)
+    (archive / "odd" / "r0004.csv").unlink()
+    (archive / "even" / "r0002.csv").unlink()
+    report = answer(archive, out, quick)
+    assert answers(out) == before and [row["file"] for row in errors(out)] == ["even/r0003.csv"]
+    assert report.totals.refused == 1
 
 
 def test_a_part_that_was_deleted_is_made_again(archive, tmp_path, quick):

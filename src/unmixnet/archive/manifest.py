@@ -64,6 +64,7 @@ class Manifest:
                 about = {"version": _VERSION, "model": model, "digest": digest}
                 connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             connection.execute("COMMIT")
+            connection.execute("CREATE TEMP TABLE seen(place TEXT PRIMARY KEY) WITHOUT ROWID")
         made = cls(connection, folder)
         made._check(model, digest)
         return made
@@ -73,7 +74,8 @@ class Manifest:
         self._connection.close()
 
     def holds(self, one: Input) -> bool:
-        """Whether this very content is answered."""
+        """Whether this very content is answered; the file is noted as seen."""
+        self._read("INSERT OR IGNORE INTO temp.seen VALUES (?)", one.place)
         found = self._read("SELECT sha256 FROM input WHERE place = ?", one.place)
         return bool(found) and found[0][0] == one.sha256 != ""
 
@@ -119,6 +121,13 @@ class Manifest:
             connection.execute("DELETE FROM error WHERE place IN (SELECT place FROM input WHERE part = ?)", (part,))
             connection.execute("DELETE FROM input WHERE part = ?", (part,))
             connection.execute("DELETE FROM part WHERE name = ?", (part,))
+
+    def leave_gone(self) -> None:
+        """Forget what was told of files that were refused and have left the archive since; answers stay."""
+        gone = "SELECT place FROM input WHERE windows = 0 AND place NOT IN (SELECT place FROM temp.seen)"
+        with self._writing() as connection:
+            connection.execute(f"DELETE FROM error WHERE place IN ({gone})")
+            connection.execute(f"DELETE FROM input WHERE place IN ({gone})")
 
     def troubles(self) -> Iterator[Trouble]:
         """Rows of the errors table, by file and line; read as they are asked for."""

@@ -79,6 +79,7 @@ def unmix_archive(
             for unit, done in spread(partial(answer_unit, order=order), tasks, place or Local()):
                 run.commit(unit, done)
                 watch(unit, done)
+            manifest.leave_gone()
         finally:
             with suppress(OSError, UnmixError):  # the error that is on its way is the one to tell
                 _write_errors(manifest)
