@@ -6,11 +6,12 @@ import time
 import numpy as np
 import pytest
 
-from live.server.fakes import MadeUpSource
+from live.hearing import shipped
 from live.server.hammer import hammer
 from live.server.reading import events
-from live.server.serving import serving
+from live.server.serving import Served, serving
 from live.server.test_bodies import chunks, peak_kB
+from unmixnet.live.sources.simulated import SimulatedSource
 
 pytestmark = pytest.mark.soak
 
@@ -50,10 +51,22 @@ class Stamped:
             yield item
 
 
+def ready(served: Served, timeout_s: float = 300.0) -> None:
+    """Wait until the model answers."""
+    end = time.monotonic() + timeout_s
+    while not served.client.get("/api/state").json()["model"]["ready"]:
+        assert time.monotonic() < end, "the model was not ready in time"
+        time.sleep(0.2)
+
+
 def test_a_sample_is_on_five_pages_within_a_quarter_of_a_second(tmp_path, measured):
-    source = Stamped(MadeUpSource(rate_Hz=10))
-    with serving(tmp_path, source) as served:
+    """With the packaged model, which unmixes every second beside the five pages, in one process."""
+    source = Stamped(SimulatedSource())
+    with serving(tmp_path, source, model=shipped(), make_engine=None) as served:
+        ready(served)
+        assert served.client.post("/api/release", json={"parts": [{"name": "mango", "share": 1}]}).status_code == 200
         late: list[list[float]] = [[] for _ in range(5)]
+        estimates = [0] * 5
 
         def look(page: int) -> None:
             with served.stranger() as client:
@@ -61,14 +74,18 @@ def test_a_sample_is_on_five_pages_within_a_quarter_of_a_second(tmp_path, measur
                 for at, kind, value in events(client, 60):
                     if kind == "samples":
                         late[page] += [at - source.given[t] for t in value["time_s"]]
+                    estimates[page] += kind == "estimate" and bool(value["ratios"])
 
         pages = [threading.Thread(target=look, args=(page,)) for page in range(5)]
         for page in pages:
             page.start()
         for page in pages:
             page.join()
-    assert all(len(times) > 550 for times in late)
+        counts = served.live.listener.counts
+    assert all(len(times) > 550 for times in late) and min(estimates) > 20
+    assert counts.received == counts.stored + counts.rejected + counts.waiting
     p99 = float(np.quantile(np.concatenate(late), 0.99))
     measured("p99 of sample to page [s]", round(p99, 4))
     measured("median of sample to page [s]", round(float(np.median(np.concatenate(late))), 4))
+    measured("estimates on each page", estimates)
     assert p99 <= 0.25

@@ -40,12 +40,19 @@ class Served:
 
 @contextmanager
 def serving(
-    folder: Path, source=None, *, settings: LiveSettings | None = None, make_engine=make_engine, **door
+    folder: Path,
+    source=None,
+    *,
+    settings: LiveSettings | None = None,
+    make_engine=make_engine,
+    model=None,
+    **door,
 ) -> Iterator[Served]:
+    """Serve a made-up board and model, unless others are given; `make_engine` None is the real engine."""
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
     with Store.open(folder / "store.db") as store:
-        live = Live(source or MadeUpSource(), store, bundle(), settings, make_engine=make_engine)
+        live = Live(source or MadeUpSource(), store, model or bundle(), settings, make_engine=make_engine)
         at = Door("127.0.0.1", port, **door)
         app = create_app(live, at, folder / "models")
         config = uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1)
