@@ -135,4 +135,10 @@ def _rows(series: Series, pieces: Sequence[Piece]) -> np.ndarray:
 def _calibrated(series: Series, rows: np.ndarray) -> tuple[Part, Part]:
     held = np.unique(series.episode[rows])[2::5]
     chosen = np.isin(series.episode[rows], held)
+    if not chosen.any() or not np.all(np.ptp(series.ppm[rows[chosen]], axis=0) > 0):
+        raise UnmixError(
+            f"{len(held)} calibration episodes in which a gas never changes",
+            where=series.name,
+            remedy="Give a longer recording: two hours have enough episodes",
+        )
     return Part(series, rows[~chosen]), Part(series, rows[chosen])

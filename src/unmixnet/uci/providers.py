@@ -56,7 +56,7 @@ def _unmixnet(bundle: Bundle, model, calibration: Part) -> StateProvider:
 
 def _provider(bundle: Bundle, calibration: Part, state: StateProvider) -> StateProvider:
     ready, config = bundle.ready, bundle.config
-    known: Normalised = normalised(calibration, tuple(ready.channels), np.array(ready.mean), np.array(ready.sd))
+    known: Normalised = normalised(calibration, tuple(ready.channels), np.array(bundle.air))
     rows = int(config.window)
     rate_Hz = config.model.rate_Hz
 

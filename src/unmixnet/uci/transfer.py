@@ -22,25 +22,22 @@ CHANNEL_OF_TYPE = {"NO2": 2, "C2H5OH": 3, "VOC": 0, "CO": 1}
 
 @dataclass(frozen=True, eq=False)
 class Normalised:
-    """Sensor normalisation: z-scores of the type means on calibration windows, put onto a model's own level and spread.
+    """Sensor normalisation: log conductance over clean air, put onto the clean air of the model's own channels.
 
     Arguments:
-        mean, sd: of the log readings of each type on calibration windows, shape (4,).
-        to_mean, to_sd: of each channel in the model's own training, shape (M,).
+        air: log reading of each type in clean air, shape (4,).
+        to_air: signal of each channel of the model in clean air, shape (M,).
         channels: its channels.
     """
 
-    mean: np.ndarray
-    sd: np.ndarray
-    to_mean: np.ndarray
-    to_sd: np.ndarray
+    air: np.ndarray
+    to_air: np.ndarray
     channels: tuple[str, ...]
 
     def __call__(self, windows: np.ndarray) -> np.ndarray:
         """Windows as the model knows them, shape (n, 60, M)."""
-        z = (by_type(windows) - self.mean) / self.sd
         order = [CHANNEL_OF_TYPE.get(channel, m % 4) for m, channel in enumerate(self.channels)]
-        return self.to_mean + self.to_sd * z[..., order]
+        return self.to_air + (by_type(windows) - self.air)[..., order]
 
 
 def by_type(windows: np.ndarray) -> np.ndarray:
@@ -49,42 +46,45 @@ def by_type(windows: np.ndarray) -> np.ndarray:
     return np.stack([windows[..., types == k].mean(axis=-1) for k in range(4)], axis=-1)
 
 
-def normalised(calibration: Part, channels: tuple[str, ...], to_mean: np.ndarray, to_sd: np.ndarray) -> Normalised:
-    """Normalisation from calibration windows."""
+def normalised(calibration: Part, channels: tuple[str, ...], to_air: np.ndarray) -> Normalised:
+    """Normalisation from calibration windows: clean air is where a type reads lowest, its 5 % quantile."""
     types = by_type(windows_of(calibration)).reshape(-1, 4)
-    return Normalised(types.mean(axis=0), types.std(axis=0), np.asarray(to_mean), np.asarray(to_sd), channels)
+    return Normalised(np.quantile(types, 0.05, axis=0), np.asarray(to_air, float), channels)
 
 
-def run_transfer(split: Split, name: str, provider: StateProvider, gases: tuple[int, ...]) -> Estimate:
+def run_transfer(
+    split: Split, name: str, provider: StateProvider, gases: tuple[int, ...], *, whole: bool = False
+) -> Estimate:
     """Estimate the test windows with a frozen model; everything that is chosen is chosen on calibration episodes.
 
     For each delay: a token for each gas (the component whose state follows it best), then least squares from the
-    states of the tokens and a constant to ppm.
+    states of the tokens and a constant to ppm. With `whole` every component is a token of both gases.
     """
     columns = list(gases)
-    states = provider(windows_of(split.calibration))
-    fits = [_fit(states, split.calibration.series.delayed(split.calibration.ends, d)[:, columns]) for d in DELAYS_S]
+    held = split.calibration
+    states = provider(windows_of(held))
+    fits = [_fit(states, held.series.delayed(held.ends, d)[:, columns], whole) for d in DELAYS_S]
     best = int(np.argmin([error for *_, error in fits]))
     tokens, weights, _ = fits[best]
     delay_s = DELAYS_S[best]
-    known = split.calibration.series.delayed(split.calibration.ends, delay_s)[:, columns]
+    known = held.series.delayed(held.ends, delay_s)[:, columns]
     threshold = choose_threshold(_affine(states[:, tokens], weights), known, known.max(axis=0))
     tested = provider(windows_of(split.test))
     forecast = _forecast(split, states[:, tokens], tested[:, tokens])
     return Estimate(name, _affine(tested[:, tokens], weights), delay_s, threshold, forecast)
 
 
-def _fit(states: np.ndarray, known: np.ndarray) -> tuple[list[int], np.ndarray, float]:
+def _fit(states: np.ndarray, known: np.ndarray, whole: bool = False) -> tuple[list[int], np.ndarray, float]:
     """Tokens, affine weights (tokens + 1, gases), and the error relative to the mean predictor."""
     z = states - states.mean(axis=0)
     z = z / np.maximum(z.std(axis=0), 1e-9)
     follows = np.abs(z.T @ (known - known.mean(axis=0))) / known.std(axis=0)
-    tokens: list[int] = []
-    for g in range(known.shape[1]):
+    tokens = list(range(states.shape[1])) if whole else []
+    for g in range(0 if whole else known.shape[1]):
         order = [int(k) for k in np.argsort(-follows[:, g]) if int(k) not in tokens]
         tokens.append(order[0])
     X = np.column_stack([np.ones(len(states)), states[:, tokens]])
-    weights = np.linalg.lstsq(X, known, rcond=None)[0]
+    weights = np.linalg.lstsq(X, known, rcond=1e-6)[0]
     error = np.mean((X @ weights - known) ** 2, axis=0) / known.var(axis=0)
     return tokens, weights, float(error.mean())
 

@@ -1,0 +1,103 @@
+"""The paper's two UCI tables, on files in the format: generated ones with known truth, or a user's original ones."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from unmixnet.data.uci_cache import open_view
+from unmixnet.reproduce.rows import Row
+from unmixnet.uci.episodes import Series, Split, cross_file, series_of, splits_of
+from unmixnet.uci.estimates import Estimate, score_rows
+from unmixnet.uci.generate import read_truth
+from unmixnet.uci.supervised import SUPERVISED, choose_delay, run_supervised
+from unmixnet.uci.transfer import StateProvider, run_transfer
+
+__all__ = ["TRANSFERS", "MakeProvider", "dynamic_rows", "estimates_of", "packaged_transfers"]
+
+MakeProvider = Callable[[Split], StateProvider]
+"""A frozen model, normalised on the calibration episodes of a split."""
+TRANSFERS = ("scratch-transfer UnMixNet", "SmellNet-pretrained UnMixNet")
+PROTOCOL = "uci-dynamic"
+
+
+def packaged_transfers() -> dict[str, MakeProvider]:
+    """Frozen models that come with the package."""
+    from unmixnet.bundle import find_bundle, load_bundle
+    from unmixnet.uci.providers import scratch_provider, unmixnet_provider
+
+    bundle = load_bundle(find_bundle("smellnet-mixture"))
+    return {
+        TRANSFERS[0]: lambda split: scratch_provider(bundle, split.calibration),
+        TRANSFERS[1]: lambda split: unmixnet_provider(bundle, split.calibration),
+    }
+
+
+def dynamic_rows(
+    texts: Sequence[Path],
+    transfers: dict[str, MakeProvider],
+    *,
+    cache: Path | None = None,
+    label: str = "generated",
+    progress: Callable[[str], None] = lambda what: None,
+) -> Iterator[tuple[Split, Estimate, list[Row]]]:
+    """Every split of every file, every model; then each file after the other, for the gas that both have.
+
+    Arguments:
+        texts: files in the UCI format.
+        transfers: frozen models by name.
+        cache: where 1 Hz views are kept.
+        label: what the protocol is called after.
+        progress: called with what is about to run.
+    """
+    files: list[Series] = []
+    for text in texts:
+        recording = open_view(text, 1, folder=cache)
+        series = series_of(recording, text.stem)
+        files.append(series)
+        for split in splits_of(series, recording):
+            protocol = f"{PROTOCOL}:{label}:{text.stem}"
+            yield from _scored(split, (0, 1), transfers, protocol, _chamber(text, split), progress)
+    for train, test in ((a, b) for a in range(len(files)) for b in range(len(files)) if a != b):
+        split = cross_file(files[train], files[test])
+        # ethylene is the second column of every file
+        yield from _scored(
+            split, (1,), transfers, f"{PROTOCOL}:{label}:cross-file", _chamber(texts[test], split), progress
+        )
+
+
+def estimates_of(
+    split: Split, gases: tuple[int, ...], transfers: dict[str, MakeProvider], progress: Callable[[str], None]
+) -> Iterator[Estimate]:
+    """Peers that learn from UCI, then frozen models."""
+    progress(f"{split.name}: delay")
+    delay_s = choose_delay(split, gases)
+    for name in SUPERVISED:
+        progress(f"{split.name}: {name}")
+        yield run_supervised(split, name, gases, delay_s=delay_s)
+    for name, make in transfers.items():
+        progress(f"{split.name}: {name}")
+        provider = make(split)
+        yield run_transfer(split, name, provider, gases)
+        yield run_transfer(split, f"{name}, whole state", provider, gases, whole=True)
+
+
+def _scored(
+    split: Split,
+    gases: tuple[int, ...],
+    transfers: dict[str, MakeProvider],
+    protocol: str,
+    chamber_ppm: np.ndarray | None,
+    progress: Callable[[str], None],
+) -> Iterator[tuple[Split, Estimate, list[Row]]]:
+    for estimate in estimates_of(split, gases, transfers, progress):
+        yield split, estimate, score_rows(split, estimate, gases, protocol, chamber_ppm)
+
+
+def _chamber(text: Path, split: Split) -> np.ndarray | None:
+    """What was in the chamber at the test windows; None for a file without truth."""
+    if not text.with_suffix(".truth.npz").is_file():
+        return None
+    truth = read_truth(text)
+    time_s = split.test.series.time_s[split.test.ends]
+    return np.stack([np.interp(time_s, truth.time_s, column) for column in truth.ppm.T], axis=1)
