@@ -1,0 +1,143 @@
+"""The figure and the numbers of docs/scale.md, from benchmarks/results/scale.json.
+
+    python -m benchmarks.scale_page
+
+draws docs/img/scale.png and rewrites the parts of the page between `<!-- scale NAME -->` and `<!-- end -->`.
+"""
+
+import json
+import re
+from pathlib import Path
+
+from benchmarks.provenance import RESULTS
+
+__all__ = ["PAGE", "draw", "filled", "write_page"]
+
+ROOT = Path(__file__).parents[1]
+PAGE, FIGURE = ROOT / "docs" / "scale.md", ROOT / "docs" / "img" / "scale.png"
+_PLACE = re.compile(r"(<!-- scale (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
+YEAR_S = 365.25 * 86400
+_FLEETS = (("1,000 boards", 1_000), ("a million boards", 1_000_000))
+_UNITS = {
+    "cells": "cells",
+    "odorants": "odorants",
+    "sensors": "sensors",
+    "steps": "steps",
+    "batch": "samples in a batch",
+}
+
+
+def filled(page: str, record: dict) -> str:
+    """The page with every number made anew."""
+    made = {"cost": _cost, "sizing": _sizing, "solver": _solver, "source": _source}
+    return _PLACE.sub(lambda match: match[1] + "\n".join(made[match[2]](record)) + "\n" + match[3], page)
+
+
+def _cost(record: dict) -> list[str]:
+    found = record["archive"]
+    stages = ", ".join(f"{name} {100 * share:.0f} %" for name, share in found["stages"].items())
+    each = found["bytes_per_sample"]
+    per_sample = found["bytes_per_window"] * found["windows"] / found["rows"]
+    return [
+        "| one core, one thread | |",
+        "|---|---|",
+        f"| windows per second | {found['windows_per_second']:.3g} |",
+        f"| samples per second (a sample: {found['channels']} channels at one time; a window every "
+        f"{found['stride_s']:g} s of {found['rate_Hz']:g} Hz) | {found['samples_per_second']:,.0f} |",
+        f"| times faster than the recording | {found['samples_per_second'] / found['rate_Hz']:,.0f} |",
+        f"| bytes of a sample as text, as Parquet | {each['csv']:.1f}, {each['parquet']:.1f} |",
+        f"| bytes of an answered window, and per sample | {found['bytes_per_window']:.0f}, {per_sample:.2f} |",
+        f"| peak memory of a worker, MB | {found['peak_MB']:.0f} |",
+        "",
+        f"Model {found['model']}. Where the time goes: {stages}.",
+    ]
+
+
+def _sizing(record: dict) -> list[str]:
+    found = record["archive"]
+    out = found["bytes_per_window"] * found["windows"] / found["rows"]
+    lines = [
+        f"| {found['rate_Hz']:g} Hz, {found['channels']} channels | samples in a year | processor time for "
+        "a year of them | cores to keep up | a year as Parquet | its answers |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, boards in _FLEETS:
+        samples = boards * found["rate_Hz"] * YEAR_S
+        seconds = samples / found["samples_per_second"]
+        lines.append(
+            f"| {name} | {samples:.2g} | {seconds / YEAR_S:,.3g} core-years "
+            f"| {boards * found['rate_Hz'] / found['samples_per_second']:,.3g} "
+            f"| {samples * found['bytes_per_sample']['parquet'] / 1e12:,.3g} TB | {samples * out / 1e12:,.3g} TB |"
+        )
+    return lines
+
+
+def _solver(record: dict) -> list[str]:
+    lines = [
+        "| varied | from … to | seconds | exponent p | bend | largest misfit of a + b nᵖ |",
+        "|---|---|---|---|---|---|",
+    ]
+    for name, axis in record["solver"].items():
+        rows, fit = axis["rows"], axis["fit"]
+        first, last = rows[0], rows[-1]
+        bend = f"{fit['bend']:.2g}" if first[name] < fit["bend"] < last[name] else "outside"
+        lines.append(
+            f"| {_UNITS[name]} | {first[name]:,} … {last[name]:,} | {first['seconds']:.2g} … {last['seconds']:.2g} "
+            f"| {fit['exponent']:.2f} | {bend} | {100 * fit['largest_misfit']:.0f} % |"
+        )
+    base = ", ".join(f"{value} {_UNITS[name]}" for name, value in record["base"].items())
+    return [*lines, "", f"Forward rollouts in float32 on one thread; what is not varied: {base}."]
+
+
+def _source(record: dict) -> list[str]:
+    machine = record["machine"]
+    few = (
+        f" Few rounds ({record['rounds']}) on a machine that had other work (load {record['load']:g} on "
+        f"{machine['cores']} cores): processor time is little disturbed by that, caches are."
+        if record["rounds"] < 5 or record["load"] > 1
+        else ""
+    )
+    return [
+        f"`{record['command']}`, commit {record['commit']}, {record['date']}, {machine['processor']}, "
+        f"jax {machine['jax']}; processor time of one thread, the best of {record['rounds']} rounds.{few}"
+    ]
+
+
+def draw(record: dict, path: Path = FIGURE) -> None:
+    """One panel per axis: measured points, the fit, its two parts, and the bend."""
+    import numpy as np
+    from matplotlib.figure import Figure
+
+    axes = record["solver"]
+    figure = Figure(figsize=(3.1 * len(axes) + 0.4, 3.5), layout="constrained")
+    panels = figure.subplots(1, len(axes), squeeze=False, sharey=True)[0]
+    for panel, (name, axis) in zip(panels, axes.items(), strict=True):
+        n, t = (np.array([row[key] for row in axis["rows"]], float) for key in (name, "seconds"))
+        fit, fine = axis["fit"], np.geomspace(n.min(), n.max(), 200)
+        growing = fit["b"] * fine ** fit["exponent"]
+        panel.plot(fine, fit["a"] + growing, "-", color="#0b6e99", lw=1.4)
+        panel.plot(fine, growing, ":", color="0.6", lw=1)
+        panel.plot(n, t, "o", color="#0b6e99", ms=5)
+        if n.min() < fit["bend"] < n.max():
+            panel.axvline(fit["bend"], color="#c4500c", lw=0.9, ls="--")
+        title = f"{_UNITS[name]}: exponent {fit['exponent']:.2f}"
+        panel.set(xscale="log", yscale="log", xlabel=_UNITS[name])
+        panel.set_title(title, fontsize=10)
+        panel.set_ylim(min(row["seconds"] for a in axes.values() for row in a["rows"]) / 2, None)
+        panel.grid(True, alpha=0.25)
+    panels[0].set_ylabel("processor seconds of a rollout")
+    base = ", ".join(f"{value} {_UNITS[name]}" for name, value in record["base"].items())
+    figure.suptitle(f"a + b nᵖ (line), b nᵖ (dotted), bend (dashed); else {base}", fontsize=9, color="0.35")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)
+
+
+def write_page(record: dict) -> None:
+    if PAGE.is_file():
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), record), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    stored = json.loads((RESULTS / "scale.json").read_text())
+    draw(stored)
+    write_page(stored)
