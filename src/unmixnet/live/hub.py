@@ -8,13 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from unmixnet.answer.safe import clipped, plain
 from unmixnet.errors import UnmixError
 from unmixnet.live.fanout import Fanout, encode
 from unmixnet.live.listener import RETRY_S, Listener
 from unmixnet.live.sample import Item, Source, SourceEvent
 from unmixnet.live.store import Store
 from unmixnet.live.takes import Takes, label_json
+from unmixnet.live.telling import model_json, source_json
 
 if TYPE_CHECKING:
     from unmixnet.bundle import Bundle
@@ -79,7 +79,8 @@ class Live:
         self.trouble, self.ready = "", False
         self.parts: dict[str, Callable[[], Any]] = {}
         """Further parts of the state, by name: lessons, answers."""
-        self._truth: Mixture | None = None
+        self.truth: Mixture | None = None
+        """What is in front of a simulated chamber."""
         self._inbox: asyncio.Queue[Item] = asyncio.Queue(_INBOX)
         self._recorder = ThreadPoolExecutor(1, thread_name_prefix="recorder")
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="worker")
@@ -164,8 +165,8 @@ class Live:
             self.takes.stop()
             self.changed()
         truth = getattr(self.source, "now", None)
-        if truth != self._truth:
-            self._truth = truth
+        if truth != self.truth:
+            self.truth = truth
             self.send("truth", label_json(truth))
 
     # ---------------------------------------------------------------- telling
@@ -181,37 +182,12 @@ class Live:
     def state(self) -> dict[str, Any]:
         """Everything but the numbers that stream, as plain values."""
         return {
-            "source": self._source(),
-            "model": self._model(),
+            "source": source_json(self),
+            "model": model_json(self),
             "recording": self.takes.running_json(),
             "recordings": self.takes.listed(),
             "marks": list(self.listener.marks),
             **{name: part() for name, part in self.parts.items()},
-        }
-
-    def _source(self) -> dict[str, Any]:
-        heard = self.listener
-        return {
-            "name": clipped(plain(self.source.name), 120),
-            "status": heard.status,
-            "unit": clipped(plain(self.source.unit), 40),
-            "channels": [clipped(plain(name), 60) for name in heard.channels],
-            **heard.told(),
-            "room": heard.backlog.most,
-            "trouble": heard.trouble,
-            "can_release": hasattr(self.source, "release"),
-            "truth": label_json(self._truth),
-            "releases": [plain(name) for name in getattr(self.source, "components", self.bundle.components)],
-        }
-
-    def _model(self) -> dict[str, Any]:
-        return {
-            "name": clipped(plain(self.bundle.name), 60),
-            "components": [plain(name) for name in self.bundle.components],
-            "channels": [plain(name) for name in self.bundle.ready.channels],
-            "window_s": self.bundle.config.data.window_s,
-            "ready": self.ready,
-            "trouble": self.trouble,
         }
 
     async def mark(self, text: str) -> None:

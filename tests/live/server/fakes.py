@@ -16,12 +16,12 @@ EDGES = ("headspace → inlet", "inlet → board 1", "inlet → board 2", "board
 class MadeUpSource:
     """Slow waves at `rate_Hz`; remembers what it was told to release."""
 
-    name, unit = "made-up board", "counts"
+    name, unit, components = "made-up board", "counts", COMPONENTS
 
     def __init__(self, channels: tuple[str, ...] = CHANNELS, *, rate_Hz: float = 20.0, speed: float = 1.0) -> None:
         self.channels, self.rate_Hz, self.speed = channels, rate_Hz, speed
         self.released: list[dict[str, float]] = []
-        self.time_s = 0.0
+        self.time_s = self.begun_s = 0.0
 
     def release(self, parts: dict[str, float]) -> None:
         self.released.append(parts)
@@ -31,7 +31,8 @@ class MadeUpSource:
 
     async def afresh(self, parts: dict[str, float] | None) -> float:
         self.released.append(parts or {})
-        return self.time_s
+        self.begun_s = self.time_s
+        return self.begun_s
 
     async def stream(self):
         yield SourceEvent("connected", "The made-up board answers.")

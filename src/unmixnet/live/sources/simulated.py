@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmixnet.data.labels import COMPONENTS
 from unmixnet.data.recording import Mixture
 from unmixnet.data.simulated import STRENGTH_SD, plan_of
 from unmixnet.data.simulated_process import RATE_HZ, ROWS, Setting
@@ -52,6 +53,8 @@ class SimulatedSource:
         self._asked: list[_Step] = []
         self.name, self.unit = "simulated chamber", "counts"
         self.channels: tuple[str, ...] | None = self._nose.channels
+        self.components = COMPONENTS
+        """What can be released."""
         self.now: Mixture | None = None
         """What is in front of the chamber; None is clean air."""
 
