@@ -1,6 +1,9 @@
 """`unmixnet unmix-archive IN OUT`: every window of every recording of a folder, as Parquet."""
 
 import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
     from unmixnet.bundle import Bundle
 
 __all__ = ["unmix_archive"]
+
+_SILENCE_S = 30.0
 
 
 def unmix_archive(
@@ -42,8 +47,8 @@ def unmix_archive(
         folder = find_bundle(model)
         bundle = load_bundle(folder)
     try:
-        with busy(f"unmixing {archive} (a worker compiles for some seconds first)"):
-            report = run(archive, out, bundle, folder, place=place, watch=_told)
+        with _progress(archive) as watch:
+            report = run(archive, out, bundle, folder, place=place, watch=watch)
     except KeyboardInterrupt:
         say("Stopped. Run the same command again: it goes on where it stopped.")
         raise typer.Exit(130) from None
@@ -54,12 +59,28 @@ def unmix_archive(
     raise typer.Exit(2 if report.totals.refused else 0)
 
 
-def _told(unit: "Unit", done: "Done") -> None:
-    """A line for each refusal as it happens; progress is the spinner's."""
-    for trouble in done.troubles:
-        if trouble.kind == "refused":
-            line = "" if trouble.line is None else f", line {trouble.line}"
-            print(f"{trouble.file}{line}: {trouble.reason}", file=sys.stderr)
+@contextmanager
+def _progress(archive: Path) -> Iterator[Callable[["Unit", "Done"], None]]:
+    """A line on stderr for each refusal, and how far the run is: a spinner, or now and then a line."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    files, windows, spoken = 0, 0, time.monotonic()
+    with console.status(f"unmixing {archive} (a worker compiles for some seconds first)") as status:
+
+        def watch(unit: "Unit", done: "Done") -> None:
+            nonlocal files, windows, spoken
+            for trouble in done.troubles:
+                if trouble.kind == "refused":
+                    line = "" if trouble.line is None else f", line {trouble.line}"
+                    print(f"{trouble.file}{line}: {trouble.reason}", file=sys.stderr)
+            files, windows = files + len(unit.inputs), windows + sum(done.windows)
+            status.update(f"{files:,} files, {windows:,} windows")
+            if not console.is_terminal and time.monotonic() - spoken > _SILENCE_S:
+                print(f"{files:,} files, {windows:,} windows", file=sys.stderr, flush=True)
+                spoken = time.monotonic()
+
+        yield watch
 
 
 def _as_json(report: "Report", bundle: "Bundle", out: Path) -> dict:
