@@ -27,6 +27,7 @@ _MOST_IN_FRAME = 60
 """Samples that one frame carries; more of them (a fast replay) are thinned on the page, never in the store."""
 RETRY_S = 1.0
 """Time [s] between attempts to write to a store that could not be written."""
+_STORE_FAILED = "The store failed; the terminal shows why."
 _STRAY = "it is no row of this session"
 _log = logging.getLogger("unmixnet.live")
 
@@ -107,10 +108,13 @@ class Listener:
             _log.error("%d rows wait for the store, and no more can: readings are lost from now on.", self.backlog.most)
         if self.trouble:
             return
-        known = isinstance(error, UnmixError)
-        self.trouble = str(error) if known else "The store failed; the terminal shows why."
         note = "Readings are not being stored. They wait in memory, and are stored as soon as that is possible. %s"
-        _log.error(note, error, exc_info=None if known else error)
+        if isinstance(error, UnmixError):
+            self.trouble = _without_place(error)
+            _log.error(note, error)
+        else:
+            self.trouble = _STORE_FAILED
+            _log.error(note, error, exc_info=error)
 
     def _sorted(self, samples: list[Sample]) -> tuple[list[Sample], list[Rejected]]:
         """Rows that the session can hold, and a count of others; one of those would hold up all that wait with it."""
@@ -194,6 +198,12 @@ class Listener:
         kept = list(self.samples)
         every = max(1, math.ceil(len(kept) / 2000))
         return {**rows(kept[::every]), "shares": list(self.shares), "estimate": self.estimate}
+
+
+def _without_place(error: UnmixError) -> str:
+    """What went wrong; the terminal says in which file, and no page needs to know."""
+    told = str(UnmixError(error.problem, remedy=error.remedy))
+    return told[:1].upper() + told[1:]
 
 
 def rows(samples: Sequence[Sample]) -> dict[str, Any]:

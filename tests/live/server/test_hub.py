@@ -26,12 +26,16 @@ def test_a_store_that_fails_for_a_moment_costs_no_row_and_the_page_is_told(tmp_p
     with serving(tmp_path, MadeUpSource(rate_Hz=50)) as served:
         heard, store = served.live.listener, served.live.store
         assert until(lambda: heard.counts.stored > 0)
-        for error, told in ((UnmixError("the disk is full"), "the disk is full."), (OSError("a cable"), "terminal")):
+        for error, told in (
+            (UnmixError("the disk is full", where="/secret"), "The disk is full."),
+            (OSError("a cable"), "terminal"),
+        ):
             with monkeypatch.context() as broken:
                 broken.setattr(store, "append", _raising(error))
                 assert until(lambda: heard.counts.waiting > 20)
                 source = served.client.get("/api/state").json()["source"]
                 assert told in source["trouble"] and source["waiting"] > 20 and "cable" not in source["trouble"]
+                assert "secret" not in source["trouble"]
                 stored = heard.counts.stored
             assert until(lambda: served.client.get("/api/state").json()["source"]["trouble"] == "")
             assert until(lambda stored=stored: heard.counts.stored > stored + 20)
@@ -65,7 +69,7 @@ def test_what_still_waits_at_the_end_is_stored_or_told(tmp_path, monkeypatch, ca
         monkeypatch.setattr(served.live.store, "append", _raising(UnmixError("the disk is full")))
         assert until(lambda: heard.counts.waiting > 0)
     waiting = served.live.listener.counts.waiting
-    assert waiting > 0 and f"{waiting} rows were never stored. the disk is full." in caplog.text
+    assert waiting > 0 and f"{waiting} rows were never stored. The disk is full." in caplog.text
 
 
 def test_a_model_that_fails_at_a_row_is_not_asked_again_and_rows_are_stored(tmp_path, caplog):

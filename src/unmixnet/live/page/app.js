@@ -25,6 +25,8 @@ const history = new History($("history"), $("history-keys"), () => marks);
 const traces = new Traces($("traces"), { marks: () => marks });
 const gauges = new Gauges($("gauges"));
 const chamber = new Chamber($("chamber"));
+bars.draw([], false);
+drawLaws($("laws"), null);
 record.start(file.unmixRecording);
 calibrate.start();
 teach.start();

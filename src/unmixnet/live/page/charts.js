@@ -34,6 +34,11 @@ export class Chart {
     else this.plot.setData(data);
   }
 
+  clear() {
+    this.plot?.destroy();
+    Object.assign(this, { data: null, plot: null });
+  }
+
   remove() {
     charts.delete(this);
     watcher.unobserve(this.host);

@@ -62,7 +62,7 @@ function driftTold({ drift, channels }) {
 export class Gauges {
   constructor(host) {
     this.tiles = TILES.map((tile) => {
-      const parts = { tile, number: el("b", { class: "big" }, "–"), shade: el("i", { class: "shade" }), dot: el("i", { class: "dot" }), words: el("p") };
+      const parts = { tile, number: el("b", { class: "big" }, "–"), shade: el("i", { class: "shade" }), dot: el("i", { class: "dot", hidden: true }), words: el("p") };
       parts.card = el("div", { class: "card tile" }, el("h3", {}, tile.name), parts.number, el("div", { class: "gauge", "aria-hidden": "true" }, parts.shade, parts.dot), parts.words);
       return parts;
     });

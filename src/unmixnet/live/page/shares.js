@@ -94,10 +94,10 @@ export class History {
     const shown = order.filter(([top]) => top >= 0.1).map(([, k]) => k).sort((a, b) => a - b);
     if (String(shown) !== String(this.shown)) {
       this.shown = shown;
-      this.chart.plot?.destroy();
-      this.chart.plot = null;
+      this.chart.clear();
       this.keys.replaceChildren(...shown.map((k) => el("li", {}, el("i", { class: `hue${hue(this.components[k])}` }), this.components[k])));
     }
+    if (!this.rows.length) return this.chart.clear();
     const column = (name, k) => this.rows.map((row) => (row.status === "mixture" ? row[name][k] : null));
     this.chart.draw([this.rows.map((row) => row.time_s), ...shown.flatMap((k) => [column("ratios", k), column("low", k), column("high", k)])]);
   }

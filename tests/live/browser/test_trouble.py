@@ -1,8 +1,11 @@
-"""A full disk is told on the page, and so is its end."""
+"""What goes wrong outside is told on the page: a full disk, and a board that talks nonsense."""
+
+import asyncio
 
 from live.full_disk import full_disk
 from live.server.fakes import MadeUpSource
 from live.server.serving import serving
+from unmixnet.live.sample import Rejected, SourceEvent
 
 from .conftest import Heard, listen
 
@@ -20,6 +23,7 @@ def test_a_full_disk_is_told_with_what_waits_and_so_is_its_end(browser, tmp_path
             page.wait_for_selector("#unstored", state="visible")
             told = page.inner_text("#unstored")
             assert "not being saved" in told and "disk is full" in told and "Check the space" in told
+            assert str(tmp_path) not in told
             page.wait_for_function(
                 "() => /^[1-9]\\d* rows wait/.test(document.querySelector('#unstored-count').textContent)"
             )
@@ -28,3 +32,25 @@ def test_a_full_disk_is_told_with_what_waits_and_so_is_its_end(browser, tmp_path
         page.wait_for_selector("#unstored", state="hidden")
         page.wait_for_selector("#toast:has-text('saved')")
         assert heard.errors == []
+
+
+class Nonsense:
+    """A board whose speed is another."""
+
+    name, unit, channels = "a board", "counts", None
+
+    async def stream(self):
+        yield SourceEvent("connected", "The port is open.")
+        while True:
+            yield Rejected("it is no text", "\ufffd")
+            await asyncio.sleep(0.05)
+
+
+def test_a_board_that_talks_nonsense_is_told_with_what_to_try(browser, tmp_path):
+    with serving(tmp_path, Nonsense()) as served, browser.new_context() as context:
+        page = context.new_page()
+        page.goto(served.door.link())
+        page.wait_for_url("**/")
+        page.wait_for_selector("#headline:has-text('not in readings')")
+        assert "--baud" in page.inner_text("#lead")
+        page.wait_for_function("() => /[1-9]\\d* bad lines/.test(document.querySelector('#source').textContent)")
