@@ -10,6 +10,7 @@ from unmixnet.reproduce.rows import Row
 from unmixnet.uci.episodes import Series, Split, cross_file, series_of, splits_of
 from unmixnet.uci.estimates import Estimate, score_rows
 from unmixnet.uci.generate import read_truth
+from unmixnet.uci.quasi_steady import QUASI_STEADY, run_quasi_steady
 from unmixnet.uci.supervised import SUPERVISED, choose_delay, run_supervised
 from unmixnet.uci.transfer import StateProvider, run_transfer
 
@@ -75,6 +76,9 @@ def estimates_of(
     for name in SUPERVISED:
         progress(f"{split.name}: {name}")
         yield run_supervised(split, name, gases, delay_s=delay_s)
+    if split.name == "forward" and len(gases) == 2:
+        progress(f"{split.name}: {QUASI_STEADY}")
+        yield run_quasi_steady(split)
     for name, make in transfers.items():
         progress(f"{split.name}: {name}")
         provider = make(split)

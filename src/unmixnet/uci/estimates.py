@@ -128,9 +128,10 @@ def _support_f1(guess: np.ndarray, truth: np.ndarray) -> float:
 
 
 def _pearson(guess: np.ndarray, truth: np.ndarray) -> float:
+    """Correlation; zero for a guess that never changes."""
     g, t = guess - guess.mean(), truth - truth.mean()
     scale = np.sqrt((g @ g) * (t @ t))
-    return float(g @ t / scale) if scale > 0 else float("nan")
+    return float(g @ t / scale) if scale > 1e-12 else 0.0
 
 
 def _spearman(guess: np.ndarray, truth: np.ndarray) -> float:

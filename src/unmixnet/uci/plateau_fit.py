@@ -20,7 +20,7 @@ from unmixnet.uci.exchange import Exchange
 from unmixnet.uci.least_squares import Solution, levenberg_marquardt
 from unmixnet.uci.steady_response import SCALE_PPM, Form, columns, response
 
-__all__ = ["PlateauLaw", "fit_plateaus", "scaled"]
+__all__ = ["PlateauLaw", "fit_plateaus", "prior_sd", "scaled"]
 
 SETTLED_S = 30.0
 """Shorter plateaus are not fitted."""
@@ -138,7 +138,7 @@ def fit_plateaus(table: Plateaus, form: Form, *, fitted: np.ndarray | None = Non
     start[: len(table.sensors)] = np.quantile(y[chosen], 0.05, axis=0)
     z = np.concatenate([_EXCHANGE_START, start, np.zeros(len(table.sensors) * drifts)])
     names = (*_EXCHANGE_NAMES, *names, *(f"drift {name}" for name in table.sensors if drifts))
-    sd = np.array([PRIOR_SD[name.rsplit(" ", 1)[0]] if name not in PRIOR_SD else PRIOR_SD[name] for name in names])
+    sd = np.array([prior_sd(name) for name in names])
     age_s = table.start_s[-1] - table.start_s[chosen]
     root = np.exp(-age_s / form.recency_s / 2)
     trend = _drift(form, table.start_s)
@@ -147,6 +147,11 @@ def fit_plateaus(table: Plateaus, form: Form, *, fitted: np.ndarray | None = Non
     left = problem.residual(solution.z)[0][: -len(z)].reshape(-1, len(table.sensors))
     exchange, P, drift = problem.unpack(solution.z)
     return PlateauLaw(form, table.gases, exchange, P, drift, _shrunk(left, root), names, solution)
+
+
+def prior_sd(name: str) -> float:
+    """Width of the prior of a parameter, whichever sensor or type it belongs to."""
+    return PRIOR_SD[name] if name in PRIOR_SD else PRIOR_SD[name.rsplit(" ", 1)[0]]
 
 
 def scaled(table: Plateaus) -> np.ndarray:

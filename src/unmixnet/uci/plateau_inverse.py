@@ -9,6 +9,7 @@ nothing about it. A gas counts as present above half the smallest set point that
 concentration zero.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
@@ -19,7 +20,7 @@ from unmixnet.uci.exchange import Pools
 from unmixnet.uci.plateau_fit import PlateauLaw, scaled
 from unmixnet.uci.steady_response import SCALE_PPM
 
-__all__ = ["Inferred", "Knowledge", "infer_plateaus"]
+__all__ = ["Inferred", "Knowledge", "infer_plateaus", "solve_row"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +82,7 @@ def infer_plateaus(law: PlateauLaw, known: Knowledge, table: Plateaus, before: P
             here = law.log_conductance(left + share * np.maximum(c, 0), np.full(len(c), table.start_s[n]))
             return np.concatenate([(here - y[n]) @ root.T, (c - known.mean) / known.sd], axis=1)
 
-        c, sd, misfit = _solve(residual, known)
+        c, sd, misfit = solve_row(residual, known)
         present = c > known.least
         pools = law.exchange.after(pools, c * present, float(table.duration_s[n]))
         found.append((c * present, c, sd, misfit))
@@ -89,8 +90,8 @@ def infer_plateaus(law: PlateauLaw, known: Knowledge, table: Plateaus, before: P
     return Inferred(ppm * scale, raw * scale, sd * scale, misfit / len(table.sensors))
 
 
-def _solve(residual, known: Knowledge) -> tuple[np.ndarray, np.ndarray, float]:
-    """Bounded Gauss–Newton from the best node of a grid."""
+def solve_row(residual: Callable[[np.ndarray], np.ndarray], known: Knowledge) -> tuple[np.ndarray, np.ndarray, float]:
+    """c ≥ 0, its sd and the misfit, by bounded Gauss–Newton from the best node of a grid."""
     grid = np.array(list(product(*(np.linspace(0, 1.1 * top, 23) for top in known.largest))))
     c = grid[np.argmin(np.sum(residual(grid) ** 2, axis=1))]
     cost, damping, H = float(np.sum(residual(c[None]) ** 2)), 1e-3, np.eye(2)

@@ -15,14 +15,16 @@ from unmixnet.peers.samples import Samples, Task
 from unmixnet.reproduce.rows import Row
 from unmixnet.uci.least_squares import standard_errors
 from unmixnet.uci.plateau_choice import FORMS, Choice, choose_form, infer_after, part
-from unmixnet.uci.plateau_fit import SETTLED_S, PlateauLaw, fit_plateaus
+from unmixnet.uci.plateau_fit import SETTLED_S, PlateauLaw, fit_plateaus, prior_sd
 from unmixnet.uci.plateau_inverse import Inferred
 from unmixnet.uci.steady_response import SCALE_PPM, Form
 
-__all__ = ["LAW", "FittedTable", "parameters", "plateau_rows", "run_law"]
+__all__ = ["LAW", "PLAIN", "FittedTable", "parameters", "plateau_rows", "run_law"]
 
 PROTOCOL = "uci-plateaus:forward"
 LAW = "competitive adsorption"
+PLAIN = "competitive adsorption, plain Langmuir"
+"""The same with γ = n = 1, whatever was chosen: fewer parameters, each of them determined."""
 PLATEAUS = Path("uci322/ethylene_methane_plateaus.csv")
 FIT_SHARE = 0.7
 PEER_NAMES = ("mean", "1-NN log", "quadratic ridge", "extra-trees log")
@@ -37,6 +39,8 @@ class FittedTable:
     choices: tuple[Choice, ...]
     law: PlateauLaw
     found: Inferred
+    plain: PlateauLaw
+    plain_found: Inferred
 
 
 def run_law(root: str | Path | None, forms: Sequence[Form] = FORMS) -> FittedTable:
@@ -46,7 +50,10 @@ def run_law(root: str | Path | None, forms: Sequence[Form] = FORMS) -> FittedTab
     fitted, rest = part(table, 0, stop), part(table, stop, len(table))
     choices = choose_form(fitted, forms)
     law = fit_plateaus(fitted, choices[0].form, steps=400)
-    return FittedTable(fitted, rest, choices, law, infer_after(law, fitted, rest))
+    langmuir = next(form for form in FORMS if form.name == "Langmuir, warming")
+    plain = fit_plateaus(fitted, langmuir, steps=400)
+    found, plain_found = (infer_after(one, fitted, rest) for one in (law, plain))
+    return FittedTable(fitted, rest, choices, law, found, plain, plain_found)
 
 
 def plateau_rows(done: FittedTable, seeds: int) -> list[Row]:
@@ -56,7 +63,8 @@ def plateau_rows(done: FittedTable, seeds: int) -> list[Row]:
     for level, shortest_s in (("settled plateau", SETTLED_S), ("any plateau", 0.0)):
         kept = done.rest.duration_s >= shortest_s
         test = _samples(done.rest.lasting(shortest_s))
-        rows += _score(done.rest.gases, level, LAW, [done.found.ppm[kept]], test, least)
+        for model, found in ((LAW, done.found), (PLAIN, done.plain_found)):
+            rows += _score(done.rest.gases, level, model, [found.ppm[kept]], test, least)
         train = _samples(done.fitted.lasting(shortest_s))
         for name in PEER_NAMES:
             count = seeds if PEERS[name].seeded else 1
@@ -66,23 +74,31 @@ def plateau_rows(done: FittedTable, seeds: int) -> list[Row]:
 
 
 def parameters(done: FittedTable) -> dict[str, Any]:
-    """What was chosen and fitted, with standard errors; sensors of one row count as one observation.
+    """What was chosen and fitted, with standard errors."""
+    return {
+        "units_ppm": {gas: SCALE_PPM[gas] for gas in done.law.gases},
+        "choice": [{"form": c.form.name, "error": c.error} for c in done.choices],
+        LAW: _told(done.law),
+        PLAIN: _told(done.plain),
+    }
 
-    Residuals of the sixteen sensors in one row move together, so errors are those of independent ones times four.
+
+def _told(law: PlateauLaw) -> dict[str, Any]:
+    """A law in numbers.
+
+    Residuals of the sixteen sensors in one row move together, so sensors of one row count as one observation: errors
+    are those of independent ones times four, and never more than the prior's.
     """
-    law, sensors = done.law, len(done.rest.sensors)
-    errors = standard_errors(law.solution, independent=1 / sensors)
+    errors = standard_errors(law.solution, independent=1 / len(law.P))
     fitted = [
-        {"name": name, "value": float(value), "se": float(se)}
+        {"name": name, "value": float(value), "se": float(min(se, prior_sd(name)))}
         for name, value, se in zip(law.names, law.solution.z, errors, strict=True)
     ]
     return {
         "law": law.form.name,
-        "units_ppm": {gas: SCALE_PPM[gas] for gas in law.gases},
-        "choice": [{"form": c.form.name, "error": c.error} for c in done.choices],
         "converged": law.solution.converged,
         "residual_sd": [float(sd) for sd in np.sqrt(np.diag(law.covariance))],
-        "exchange": {k: np.asarray(v).tolist() for k, v in asdict(law.exchange).items()},
+        "exchange": {key: np.asarray(value).tolist() for key, value in asdict(law.exchange).items()},
         "fitted": fitted,
     }
 
