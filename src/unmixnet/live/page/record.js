@@ -111,13 +111,13 @@ export function drawTime(time) {
 
 export function drawMarks(marks) {
   const rows = marks.slice(-8).reverse().map((one) => el("li", {}, el("span", { class: "n" }, clock(one.time_s)), el("span", {}, one.text)));
-  $("marks").replaceChildren(...(rows.length ? rows : [el("li", { class: "soft" }, "None yet. Press M when something happens.")]));
+  $("marks").replaceChildren(...(rows.length ? rows : [el("li", { class: "soft" }, "None yet. Press Mark, or the key M, when something happens.")]));
 }
 
 function drawRecordings(recordings) {
   const host = $("recordings");
   if (!recordings.length) {
-    host.replaceChildren(el("p", { class: "empty" }, "None yet. Press R to start and stop one."));
+    host.replaceChildren(el("p", { class: "empty" }, "None yet. Press Record, or the key R, to start and stop one."));
     return;
   }
   const rows = recordings.slice(-8).reverse().map((one) => el("tr", {},
