@@ -19,7 +19,10 @@ def run_supervised(split: Split, name: str, gases: tuple[int, ...], *, delay_s: 
     """
     columns = list(gases)
     fitted = PEERS[name].fit(_samples(split.fit, columns, delay_s), Task.CONCENTRATIONS, seed=seed)
-    held, test = (fitted.predict(windows_of(part)) for part in (split.calibration, split.test))
+    # trees give a single gas without its axis
+    held, test = (
+        fitted.predict(windows_of(part)).reshape(len(part.ends), -1) for part in (split.calibration, split.test)
+    )
     known = split.calibration.series.delayed(split.calibration.ends, delay_s)[:, columns]
     threshold = choose_threshold(held, known, known.max(axis=0))
     return Estimate(name, test, delay_s, threshold, _forecast(split, still=name == "mean"))
@@ -33,7 +36,7 @@ def choose_delay(split: Split, gases: tuple[int, ...]) -> int:
     for delay_s in DELAYS_S:
         fitted = PEERS["ridge"].fit(_samples(split.fit, columns, delay_s), Task.CONCENTRATIONS)
         known = split.calibration.series.delayed(split.calibration.ends, delay_s)[:, columns]
-        error = np.mean((fitted.predict(windows) - known) ** 2, axis=0) / known.var(axis=0)
+        error = np.mean((fitted.predict(windows).reshape(known.shape) - known) ** 2, axis=0) / known.var(axis=0)
         scores.append(float(np.mean(error)))
     return DELAYS_S[int(np.argmin(scores))]
 
