@@ -177,7 +177,7 @@ def test_twin_a_model_whose_state_is_noise_explains_nothing(splits):
 
 def test_clean_air_is_put_onto_the_clean_air_of_the_model(splits):
     calibration = splits["forward"].calibration
-    ready = normalised(calibration, ("NO2", "C2H5OH", "VOC", "CO"), np.array([-2.0, -1.0, 0.0, 1.0]))
+    ready = normalised(calibration, ("NO2", "C2H5OH", "VOC", "CO"), np.array([-2.0, -1.0, 0.0, 1.0]), np.full(4, 0.5))
     signal = ready(windows_of(calibration))
     np.testing.assert_allclose(np.quantile(signal.reshape(-1, 4), 0.05, axis=0), [-2, -1, 0, 1], atol=1e-9)
     assert by_type(windows_of(calibration)).shape[-1] == 4

@@ -20,7 +20,7 @@ NAMES = ("plateaus", "traces", "dynamic")
 """What `--only` may name."""
 FILES = ("ethylene_methane.txt", "ethylene_CO.txt")
 _QUIET: Progress = lambda name, steps: lambda: None  # noqa: E731
-_MOST_STEPS = 200
+_MOST_STEPS, _MOST_EPOCHS = 200, 150
 
 
 def reproduce_uci(
@@ -56,24 +56,42 @@ def reproduce_uci(
 
 
 def gather_uci(
-    root: str | Path | None, *, store: Callable[[dict[str, Any]], None], only: Sequence[str] = (), **options: Any
+    root: str | Path | None,
+    *,
+    store: Callable[[dict[str, Any]], None],
+    only: Sequence[str] = (),
+    kept: dict[str, Any] | None = None,
+    **options: Any,
 ) -> dict[str, Any]:
     """The content of `uci.json`: commit, date, machine and command, every row, and what stands beside; grows by tables.
 
     Arguments:
         store: called with the content after every table.
+        only: tables to run; all that `kept` lacks if empty.
+        kept: content of an earlier run, whose other tables stay.
         options: as in `reproduce_uci`.
     """
     from unmixnet.provenance import provenance
 
     command = "unmixnet reproduce uci" + "".join(f" --only {name}" for name in only)
-    result = provenance(command, tables=[], rows=[], beside={})
-    for name, rows, told in reproduce_uci(root, only=only, **options):
+    result = provenance(command, earlier=[], tables=[], rows=[], beside={})
+    todo = only or tuple(name for name in NAMES if not kept or name not in kept["tables"])
+    if kept:
+        stay = [name for name in kept["tables"] if name not in todo]
+        result["earlier"] = [*kept["earlier"], {"commit": kept["commit"], "date": kept["date"], "tables": stay}]
+        result["tables"], result["beside"] = stay, {name: kept["beside"][name] for name in stay}
+        result["rows"] = [row for row in kept["rows"] if _table_of(row["protocol"]) in stay]
+    for name, rows, told in reproduce_uci(root, only=todo, **options) if todo else ():
         result["tables"].append(name)
         result["rows"] += [asdict(row) for row in rows]
         result["beside"][name] = told
         store(result)
     return result
+
+
+def _table_of(protocol: str) -> str:
+    """The table that a row belongs to: `uci-plateaus:forward` to plateaus."""
+    return protocol.removeprefix("uci-").partition(":")[0]
 
 
 def _plateaus(
@@ -111,18 +129,19 @@ def _traces(root: str | Path | None, figures: Path | None, progress: Progress) -
 def _dynamic(
     root: str | Path | None, hours: float, rate_Hz: float, work: Path, figures: Path | None, progress: Progress
 ) -> tuple[list[Row], dict[str, Any]]:
-    from unmixnet.uci.dynamic_table import dynamic_rows, packaged_transfers
+    from unmixnet.uci.dynamic_table import dynamic_rows, made_of, packaged_transfers
     from unmixnet.uci.figures import draw_dynamic
 
     texts, label = _originals(root) or _generated(work, hours, rate_Hz, progress), "original"
     if texts[0].with_suffix(".truth.npz").is_file():
         label = "generated"
+    models = packaged_transfers() | _baselines(root, work, progress)
     tick = progress("dynamic: every split and model", _MOST_STEPS)
     rows: list[Row] = []
     chosen = []
     shown = []
     for split, estimate, new in dynamic_rows(
-        texts, packaged_transfers(), cache=work / "cache", label=label, progress=lambda _: tick()
+        texts, made_of(models), cache=work / "cache", label=label, progress=lambda _: tick()
     ):
         rows += new
         chosen.append(
@@ -140,6 +159,18 @@ def _dynamic(
         draw_dynamic(shown, figures / "uci_dynamic.png")
     told = {"files": [text.name for text in texts], "truth": label == "generated", "hours": hours, "chosen": chosen}
     return rows, told
+
+
+def _baselines(root: str | Path | None, work: Path, progress: Progress) -> dict[str, Any]:
+    """Baselines trained on SmellNet, where that is at hand."""
+    from unmixnet.uci.pretraining import BASELINES, pretrained
+
+    if not (data_root(root) / "smellnet").is_dir():
+        return {}
+    return {
+        title: pretrained(name, root, work, tick=progress(f"train {name} on SmellNet", _MOST_EPOCHS))
+        for title, name in BASELINES.items()
+    }
 
 
 def _originals(root: str | Path | None) -> list[Path]:

@@ -1,7 +1,9 @@
 """The paper's two UCI tables, on files in the format: generated ones with known truth, or a user's original ones."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,7 +16,10 @@ from unmixnet.uci.quasi_steady import QUASI_STEADY, run_quasi_steady
 from unmixnet.uci.supervised import SUPERVISED, choose_delay, run_supervised
 from unmixnet.uci.transfer import StateProvider, run_transfer
 
-__all__ = ["TRANSFERS", "MakeProvider", "dynamic_rows", "estimates_of", "packaged_transfers"]
+if TYPE_CHECKING:
+    from unmixnet.uci.providers import Frozen
+
+__all__ = ["TRANSFERS", "MakeProvider", "dynamic_rows", "estimates_of", "made_of", "packaged_transfers"]
 
 MakeProvider = Callable[[Split], StateProvider]
 """A frozen model, normalised on the calibration episodes of a split."""
@@ -22,16 +27,24 @@ TRANSFERS = ("scratch-transfer UnMixNet", "SmellNet-pretrained UnMixNet")
 PROTOCOL = "uci-dynamic"
 
 
-def packaged_transfers() -> dict[str, MakeProvider]:
+def packaged_transfers() -> dict[str, "Frozen"]:
     """Frozen models that come with the package."""
     from unmixnet.bundle import find_bundle, load_bundle
-    from unmixnet.uci.providers import scratch_provider, unmixnet_provider
+    from unmixnet.uci.providers import frozen_of, untrained
 
     bundle = load_bundle(find_bundle("smellnet-mixture"))
-    return {
-        TRANSFERS[0]: lambda split: scratch_provider(bundle, split.calibration),
-        TRANSFERS[1]: lambda split: unmixnet_provider(bundle, split.calibration),
-    }
+    return dict(zip(TRANSFERS, (untrained(bundle), frozen_of(bundle)), strict=True))
+
+
+def made_of(models: Mapping[str, "Frozen"]) -> dict[str, MakeProvider]:
+    """State providers of frozen models."""
+    from unmixnet.uci.providers import provider
+
+    return {name: partial(_normalised_on, provider, model) for name, model in models.items()}
+
+
+def _normalised_on(provider: Callable[..., StateProvider], model: "Frozen", split: Split) -> StateProvider:
+    return provider(model, split.calibration)
 
 
 def dynamic_rows(

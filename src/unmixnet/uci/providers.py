@@ -1,69 +1,85 @@
-"""State providers of packaged models: UnMixNet as it was trained on SmellNet, the same untrained, and baselines.
+"""State providers: UnMixNet as it was trained on SmellNet, the same untrained, and baselines trained on SmellNet.
 
 The state of UnMixNet is strength times ratio, the concentration that its rollout releases; of a baseline, its logits.
 """
 
+from dataclasses import dataclass
+
 import numpy as np
+from jaxtyping import PyTree
 
 from unmixnet.bundle import Bundle
 from unmixnet.uci.episodes import Part
-from unmixnet.uci.transfer import Normalised, StateProvider, normalised
+from unmixnet.uci.transfer import StateProvider, normalised
 
-__all__ = ["baseline_provider", "scratch_provider", "unmixnet_provider"]
-
-
-def unmixnet_provider(bundle: Bundle, calibration: Part) -> StateProvider:
-    """A packaged UnMixNet, frozen."""
-    return _unmixnet(bundle, bundle.model, calibration)
+__all__ = ["Frozen", "frozen_of", "provider", "untrained"]
 
 
-def scratch_provider(bundle: Bundle, calibration: Part, *, seed: int = 0) -> StateProvider:
-    """The same model before any training: what the architecture and the affine map give alone."""
+@dataclass(frozen=True, eq=False)
+class Frozen:
+    """A model that is not trained any more, and how it wants its windows.
+
+    Arguments:
+        model: UnMixNet or a baseline.
+        channels: its channels.
+        air, sd: signal of each channel in clean air, and what logarithms were divided by, shape (M,).
+        rows, rate_Hz: of a window.
+    """
+
+    model: PyTree
+    channels: tuple[str, ...]
+    air: np.ndarray
+    sd: np.ndarray
+    rows: int
+    rate_Hz: float
+
+
+def frozen_of(bundle: Bundle) -> Frozen:
+    """The model of a bundle."""
+    ready, config = bundle.ready, bundle.config
+    return Frozen(
+        bundle.model,
+        tuple(ready.channels),
+        np.array(bundle.air),
+        np.array(ready.sd),
+        config.window,
+        config.model.rate_Hz,
+    )
+
+
+def untrained(bundle: Bundle, *, seed: int = 0) -> Frozen:
+    """The same UnMixNet before any training: what the architecture and the affine map give alone."""
+    from dataclasses import replace
+
     import jax
 
     from unmixnet.model.unmixnet import UnMixNet
 
     like = bundle.model
     assert isinstance(like, UnMixNet), "scratch transfer is of an UnMixNet"
+    K, key = len(bundle.components), jax.random.key(seed)
     with jax.enable_x64(False):
-        fresh = UnMixNet.of(
-            like.settings,
-            like.chamber,
-            len(bundle.components),
-            air=bundle.air,
-            sign=bundle.sign,
-            key=jax.random.key(seed),
-        )
-    return _unmixnet(bundle, fresh, calibration)
+        fresh = UnMixNet.of(like.settings, like.chamber, K, air=bundle.air, sign=bundle.sign, key=key)
+    return replace(frozen_of(bundle), model=fresh)
 
 
-def baseline_provider(bundle: Bundle, calibration: Part) -> StateProvider:
-    """A baseline in a bundle (ScentFormerStyle, ADR-GNN …), frozen; its state is its logits."""
-    from unmixnet.inference.windows import respond
+def provider(frozen: Frozen, calibration: Part) -> StateProvider:
+    """A frozen model behind the sensor normalisation that calibration windows give."""
+    known = normalised(calibration, frozen.channels, frozen.air, frozen.sd)
+    return lambda windows: _state(
+        frozen.model, _resampled(known(windows), frozen.rows, frozen.rate_Hz).astype(np.float32)
+    )
 
-    return _provider(bundle, calibration, lambda Y: np.asarray(respond(bundle.model, Y).logits, float))
 
+def _state(model: PyTree, Y: np.ndarray) -> np.ndarray:
+    """States (n, K) of windows in a model's own units."""
+    from unmixnet.inference.windows import encode, respond
+    from unmixnet.model.unmixnet import UnMixNet
 
-def _unmixnet(bundle: Bundle, model, calibration: Part) -> StateProvider:
-    from unmixnet.inference.windows import encode
-
-    def state(Y: np.ndarray) -> np.ndarray:
+    if isinstance(model, UnMixNet):
         read = encode(model, Y)
         return np.asarray(np.exp(read.log_strength)[:, None] * read.a, float)
-
-    return _provider(bundle, calibration, state)
-
-
-def _provider(bundle: Bundle, calibration: Part, state: StateProvider) -> StateProvider:
-    ready, config = bundle.ready, bundle.config
-    known: Normalised = normalised(calibration, tuple(ready.channels), np.array(bundle.air))
-    rows = int(config.window)
-    rate_Hz = config.model.rate_Hz
-
-    def provide(windows: np.ndarray) -> np.ndarray:
-        return state(_resampled(known(windows), rows, rate_Hz).astype(np.float32))
-
-    return provide
+    return np.asarray(respond(model, Y).logits, float)
 
 
 def _resampled(windows: np.ndarray, rows: int, rate_Hz: float) -> np.ndarray:

@@ -26,18 +26,19 @@ class Normalised:
 
     Arguments:
         air: log reading of each type in clean air, shape (4,).
-        to_air: signal of each channel of the model in clean air, shape (M,).
+        to_air, to_sd: signal of each channel of the model in clean air, and what it divides logarithms by, shape (M,).
         channels: its channels.
     """
 
     air: np.ndarray
     to_air: np.ndarray
+    to_sd: np.ndarray
     channels: tuple[str, ...]
 
     def __call__(self, windows: np.ndarray) -> np.ndarray:
         """Windows as the model knows them, shape (n, 60, M)."""
         order = [CHANNEL_OF_TYPE.get(channel, m % 4) for m, channel in enumerate(self.channels)]
-        return self.to_air + (by_type(windows) - self.air)[..., order]
+        return self.to_air + (by_type(windows) - self.air)[..., order] / self.to_sd
 
 
 def by_type(windows: np.ndarray) -> np.ndarray:
@@ -46,10 +47,11 @@ def by_type(windows: np.ndarray) -> np.ndarray:
     return np.stack([windows[..., types == k].mean(axis=-1) for k in range(4)], axis=-1)
 
 
-def normalised(calibration: Part, channels: tuple[str, ...], to_air: np.ndarray) -> Normalised:
+def normalised(calibration: Part, channels: tuple[str, ...], to_air: np.ndarray, to_sd: np.ndarray) -> Normalised:
     """Normalisation from calibration windows: clean air is where a type reads lowest, its 5 % quantile."""
     types = by_type(windows_of(calibration)).reshape(-1, 4)
-    return Normalised(np.quantile(types, 0.05, axis=0), np.asarray(to_air, float), channels)
+    air = np.quantile(types, 0.05, axis=0)
+    return Normalised(air, np.asarray(to_air, float), np.asarray(to_sd, float), channels)
 
 
 def run_transfer(
