@@ -15,7 +15,7 @@ DELAYS_S = tuple(range(0, 41, 5))
 """δ that are tried [s]."""
 HORIZON_S = 10
 """How far ahead readings are forecast [s]."""
-RESAMPLES = 200
+RESAMPLES = 100
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any, cast
 
 import numpy as np
 
@@ -46,6 +47,6 @@ def pretrained(
     else:
         model = bench.fit(0, lambda _: tick()).model
         folder.mkdir(parents=True, exist_ok=True)
-        np.savez(path, **to_tensors(model))
+        np.savez(path, **cast(Any, to_tensors(model)))
     ready, air = bench.prepared.ready, np.array(bench.prepared.air)
     return Frozen(model, tuple(ready.channels), air, np.array(ready.sd), config.window, config.model.rate_Hz)
