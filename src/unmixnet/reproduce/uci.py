@@ -79,7 +79,7 @@ def gather_uci(
     if kept:
         stay = [name for name in kept["tables"] if name not in todo]
         result["earlier"] = [*kept["earlier"], {"commit": kept["commit"], "date": kept["date"], "tables": stay}]
-        result["tables"], result["beside"] = stay, {name: kept["beside"][name] for name in stay}
+        result["tables"], result["beside"] = [*stay], {name: kept["beside"][name] for name in stay}
         result["rows"] = [row for row in kept["rows"] if _table_of(row["protocol"]) in stay]
     for name, rows, told in reproduce_uci(root, only=todo, **options) if todo else ():
         result["tables"].append(name)
