@@ -221,3 +221,7 @@ def test_missing_states_and_scalars_leave_gaps_and_not_words(mixture):
     )
     page = render_page(lost)
     assert Skeleton(page).open == [] and unsaid(page)
+
+
+def test_a_page_alone_links_to_no_file_that_is_not_beside_it(every_kind):
+    assert "href=" in render_page(every_kind["mixture"]) and "href=" not in render_page(every_kind["mixture"], alone=True)

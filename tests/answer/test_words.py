@@ -154,3 +154,9 @@ def test_the_leading_components_are_few_and_in_order(mixture):
 )
 def test_numbers_read_like_this(shown, said):
     assert shown == said
+
+
+def test_a_signal_that_is_nearly_nothing_has_no_digits_to_count(every_kind):
+    faint = dataclasses.replace(every_kind["nothing"], strength=9.9e-5)
+    assert strength_words(faint).startswith("Not a hundredth as strong as a typical training recording")
+    assert "not a hundredth as strong" in caution(faint)

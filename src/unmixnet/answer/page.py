@@ -33,8 +33,8 @@ _WARNING = (
 )
 
 
-def render_page(answer: Answer) -> str:
-    """The page as text."""
+def render_page(answer: Answer, *, alone: bool = False) -> str:
+    """The page as text; `alone`: without links to the files of numbers that a report has beside it."""
     sections = (
         _hero(answer),
         _gauges(answer),
@@ -44,7 +44,7 @@ def render_page(answer: Answer) -> str:
         chamber_section(answer),
         _closure(answer),
         _meaning(answer),
-        _provenance(answer),
+        _provenance(answer, alone=alone),
     )
     trust = "" if answer.trusted else ' class="grey"'
     return (
@@ -152,19 +152,19 @@ def _meaning(answer: Answer) -> str:
     return f'<section><h2>Reading it rightly</h2><div class="grid two">{columns}</div></section>'
 
 
-def _provenance(answer: Answer) -> str:
+def _provenance(answer: Answer, *, alone: bool) -> str:
     from unmixnet import __version__
 
+    numbers = (
+        '<a href="answer.json">answer.json</a> · <a href="traces.csv">traces.csv</a> · '
+        '<a href="states.csv">states.csv</a>'
+    )
     rows = (
         ("Recording", f"<code>{markup(answer.recording)}</code>"),
         ("Model", f"{markup(answer.model)}"),
         ("Model digest", f"<code>{markup(answer.model_digest)}</code>"),
         ("Software", f"UnMixNet {markup(__version__)}"),
-        (
-            "Numbers",
-            '<a href="answer.json">answer.json</a> · <a href="traces.csv">traces.csv</a> · '
-            '<a href="states.csv">states.csv</a>',
-        ),
+        *(() if alone else (("Numbers", numbers),)),
     )
     items = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows)
     return f'<section><h2>Where it comes from</h2><div class="card"><dl>{items}</dl></div></section>'

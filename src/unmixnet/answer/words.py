@@ -100,8 +100,8 @@ def caution(answer: Answer) -> str:
     """Why the shares should not be trusted; empty when they may be."""
     if answer.verdict is Verdict.NOTHING:
         return (
-            f"The signal is {factor(answer.strength)} times a typical one; under {factor(answer.background)} the model "
-            "claims nothing. Its shares are guesses about noise and should not be trusted."
+            f"The signal is {_times(answer.strength).lower()} as strong as a typical one; under "
+            f"{factor(answer.background)} the model claims nothing. Its shares are guesses about noise and should not be trusted."
         )
     if answer.verdict is Verdict.UNLIKE:
         return (
@@ -130,13 +130,13 @@ def strength_words(answer: Answer) -> str:
     """How strong the recording is, and where claims begin."""
     if not np.isfinite(answer.strength):
         return "The strength is not known."
-    times = answer.strength
-    like = (
-        "As strong as a typical training recording"
-        if 0.8 <= times <= 1.25
-        else f"{factor(times)} times as strong as a typical training recording"
-    )
+    like = "As strong as" if 0.8 <= answer.strength <= 1.25 else f"{_times(answer.strength)} as strong as"
+    like += " a typical training recording"
     return f"{like}; nothing is claimed under {factor(answer.background)}."
+
+
+def _times(strength: float) -> str:
+    return "Not a hundredth" if strength < 0.01 else f"{factor(strength)} times"
 
 
 def familiarity_words(answer: Answer) -> str:

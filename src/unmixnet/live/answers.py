@@ -70,7 +70,7 @@ class Answers:
         """The report as one HTML page."""
         from unmixnet.answer.page import render_page
 
-        return render_page(self._find(number))
+        return render_page(self._find(number), alone=True)
 
     def archive(self, number: int) -> bytes:
         """The report with its numbers, as a ZIP file."""

@@ -59,7 +59,7 @@ def fit_session(
     before = _error(bundle, known, [identity(len(bundle.air))] * len(known))
     if len(known) == 1:
         after = _error(bundle, known, [found])
-        if method == "auto" and after > before:
+        if method == "auto" and after >= (1 - _WORTH) * before:
             chosen, found, after = "none", identity(len(bundle.air)), before
     told = [f"{recording.path} ({_recipe(recording)})" for recording in references]
     told += [f"{recording.path} (clean air)" for recording in clean_air]
