@@ -85,7 +85,7 @@ def _solver(record: dict) -> list[str]:
             f"| {_UNITS[name]} | {first[name]:,} … {last[name]:,} | {first['seconds']:.2g} … {last['seconds']:.2g} "
             f"| {fit['exponent']:.2f} | {bend} | {100 * fit['largest_misfit']:.0f} % |"
         )
-    base = ", ".join(f"{value} {_UNITS[name]}" for name, value in record["base"].items())
+    base = ", ".join(f"{name} {value}" for name, value in record["base"].items())
     return [*lines, "", f"Forward rollouts in float32 on one thread; what is not varied: {base}."]
 
 
@@ -123,10 +123,11 @@ def draw(record: dict, path: Path = FIGURE) -> None:
         title = f"{_UNITS[name]}: exponent {fit['exponent']:.2f}"
         panel.set(xscale="log", yscale="log", xlabel=_UNITS[name])
         panel.set_title(title, fontsize=10)
-        panel.set_ylim(min(row["seconds"] for a in axes.values() for row in a["rows"]) / 2, None)
+        every = [row["seconds"] for one in axes.values() for row in one["rows"]]
+        panel.set_ylim(min(every) / 2, 2 * max(every))
         panel.grid(True, alpha=0.25)
     panels[0].set_ylabel("processor seconds of a rollout")
-    base = ", ".join(f"{value} {_UNITS[name]}" for name, value in record["base"].items())
+    base = ", ".join(f"{name} {value}" for name, value in record["base"].items())
     figure.suptitle(f"a + b nᵖ (line), b nᵖ (dotted), bend (dashed); else {base}", fontsize=9, color="0.35")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)

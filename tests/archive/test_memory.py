@@ -80,30 +80,34 @@ def test_a_hundred_times_the_archive_needs_no_more_memory(tmp_path, bundle, meas
 
 @pytest.mark.soak
 def test_runs_that_are_killed_leave_nobody_behind_and_the_last_one_finishes(tmp_path, bundle, measured):
-    source = archive(tmp_path / "in", 20)
+    source, out = archive(tmp_path / "in", 100), tmp_path / "out"
     started(source, tmp_path / "whole").communicate()
-    rng, kills, grown = np.random.default_rng(0), 0, []
-    for _ in range(12):
-        process = started(source, tmp_path / "out", workers=2)
-        try:
-            process.wait(timeout=float(rng.uniform(3, 12)))
-            break
-        except subprocess.TimeoutExpired:
-            workers = _children(process.pid)
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            kills += 1
-        grown.append(len(list((tmp_path / "out" / "windows").glob("part-*"))))
+    rng, grown = np.random.default_rng(0), []
+    for _ in range(4):
+        process = started(source, out, workers=2)
+        before = _parts(out)
+        while process.poll() is None and _parts(out) <= before:
+            time.sleep(0.02)
+        time.sleep(float(rng.uniform(0, 0.5)))
+        workers = _children(process.pid)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        grown.append(_parts(out))
         end = time.monotonic() + 20
         while time.monotonic() < end and any(Path(f"/proc/{one}").exists() for one in workers):
             time.sleep(0.2)
-        assert not [one for one in workers if Path(f"/proc/{one}").exists()]
-    assert started(source, tmp_path / "out").wait() == 0
-    measured("runs killed, and parts after each", [kills, grown])
-    assert kills > 2
-    for mine, other in zip(answers(tmp_path / "out"), answers(tmp_path / "whole"), strict=True):
+        assert workers and not [one for one in workers if Path(f"/proc/{one}").exists()]
+    last = json.loads(started(source, out).communicate()[0])
+    measured("parts after each of the runs that were killed, and windows that the last one had to answer",
+             [grown, last["windows"]])  # fmt: skip
+    assert 0 < grown[0] < grown[-1] < _parts(tmp_path / "whole") and last["windows"] > 0
+    for mine, other in zip(answers(out), answers(tmp_path / "whole"), strict=True):
         for name, value in other.items():
             assert mine[name] == (pytest.approx(value, abs=1e-6) if isinstance(value, float) else value)
+
+
+def _parts(out: Path) -> int:
+    return len(list((out / "windows").glob("part-*")))
 
 
 def _children(parent: int) -> list[int]:
