@@ -26,9 +26,13 @@ def export(
         done = export_onnx(bundle, onnx, solver=solver, windows=windows)
     if as_json:
         told = {"file": str(done.path), "bytes": done.size, "windows": done.windows, "difference": done.difference}
-        emit({"schema": "unmixnet.export/1", "model": bundle.name, "digest": bundle.digest, **told, "solver": solver})
+        outputs = {"differences": done.checked.differences, "solver": solver}
+        emit({"schema": "unmixnet.export/1", "model": bundle.name, "digest": bundle.digest, **told, **outputs})
         return
     say(
         f"[bold]{done.path}[/] ({done.size / 1e6:.2f} MB): the {'encoder and solver' if solver else 'encoder'} of "
-        f"{bundle.name}. ONNX Runtime and jax differ by {done.difference:.1e} at most, on {done.windows} windows."
+        f"{bundle.name}, for any number of windows. ONNX Runtime and jax differ by {done.difference:.1e} at most, on "
+        f"{done.windows} windows. Its metadata say how to use it; docs/export.md has an example without unmixnet."
     )
+    if solver:
+        say("[dim]ONNX has no dense solve: where direct_solves is not 0, do not trust the reconstruction.[/]")
