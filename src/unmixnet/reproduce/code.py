@@ -14,6 +14,7 @@ SCHOOLING = tuple(f"training/{name}.py" for name in ("calibration", "gauss_newto
 UNMIXNET = (*TRAINING, *SCHOOLING, "model", "objective", "physics")
 BASELINE = (*TRAINING, "baselines")
 INVERSE = (*UNMIXNET, "baselines/direct_inverse.py")
+STEADY = ("steady", "data/preprocess.py", "data/response.py")
 PEER = ("peers", "data/preprocess.py", "data/response.py", "data/temporal.py")
 
 

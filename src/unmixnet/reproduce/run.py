@@ -20,9 +20,10 @@ from unmixnet.reproduce.inverse_bench import InverseBench
 from unmixnet.reproduce.recall import Recall
 from unmixnet.reproduce.recipes import recipe
 from unmixnet.reproduce.remaining import Pace
+from unmixnet.reproduce.steady_bench import SteadyBench
 from unmixnet.reproduce.studies import Study
 from unmixnet.reproduce.turns import Turn, turns_of
-from unmixnet.reproduce.variants import UNMIXNET, Classical, Inverse, Network, Variant, changed
+from unmixnet.reproduce.variants import UNMIXNET, Classical, Inverse, Network, Posterior, Variant, changed
 from unmixnet.reproduce.work import Facts, Job, Work, fingerprint
 from unmixnet.training.checkpoint import to_tensors
 from unmixnet.training.config import TrainConfig
@@ -143,6 +144,8 @@ def _code(variant: Variant) -> str:
         return code_version(code.PEER)
     if isinstance(variant, Inverse):
         return code_version(code.INVERSE)
+    if isinstance(variant, Posterior):
+        return code_version(code.STEADY)
     return code_version(code.BASELINE if "model.name" in variant.changes else code.UNMIXNET)
 
 
@@ -195,6 +198,8 @@ def _bench(job: Job, work: Work, recall: Recall, options: Options) -> Bench:
     variant, study, turn = job.variant, job.study, job.turn
     if isinstance(variant, Classical):
         return ClassicalBench(variant, turn, recall, task_of(study))
+    if isinstance(variant, Posterior):
+        return SteadyBench(variant, turn, recall)
     if isinstance(variant, Network):
         return NetworkBench(config_of(study, variant, options), turn, recall)
     network = source_of(study, variant)
@@ -216,6 +221,8 @@ def _ingredients(study: Study, variant: Variant, options: Options) -> tuple[Any,
     if isinstance(variant, Classical):
         peer = PEERS[variant.peer]
         return (task_of(study), variant.windows.to_json(), peer.name, peer.features.name, peer.how)
+    if isinstance(variant, Posterior):
+        return (variant.windows.to_json(), variant.name)
     if isinstance(variant, Network):
         return (_relevant(config_of(study, variant, options)),)
     settings = _QUICK_INVERSE if options.quick else InverseSettings()

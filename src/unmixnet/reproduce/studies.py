@@ -7,7 +7,7 @@ from unmixnet.data.response import Baseline, Response
 from unmixnet.errors import ConfigError
 from unmixnet.peers.models import PEERS
 from unmixnet.reproduce.tables import BASE_WINDOWS, MIXTURE_RECORDINGS, MIXTURE_WINDOWS
-from unmixnet.reproduce.variants import ABLATIONS, BASELINES, UNMIXNET, Classical, Inverse, Variant
+from unmixnet.reproduce.variants import ABLATIONS, BASELINES, UNMIXNET, Classical, Inverse, Posterior, Variant
 
 __all__ = ["STUDIES", "Study", "chosen"]
 
@@ -70,6 +70,7 @@ _MIXTURE = (
     *_peers(MIXTURE_WINDOWS),
     *_whole(MIXTURE_RECORDINGS, ("1-NN", "15-NN log", "15-NN log weighted", "extra-trees")),
     *BASELINES,
+    Posterior(replace(MIXTURE_RECORDINGS, response=Response.LOG_CONDUCTANCE)),
     UNMIXNET,
 )
 _BASE = (*_peers(BASE_WINDOWS, ("chance", "1-NN", "5-NN", "ridge", "extra-trees")), *BASELINES, UNMIXNET)

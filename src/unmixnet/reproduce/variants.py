@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from unmixnet.data.preprocess import Preprocessing
     from unmixnet.training.config import TrainConfig
 
-__all__ = ["ABLATIONS", "BASELINES", "UNMIXNET", "Classical", "Inverse", "Network", "Variant", "changed"]
+__all__ = ["ABLATIONS", "BASELINES", "UNMIXNET", "Classical", "Inverse", "Network", "Posterior", "Variant", "changed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,22 @@ class Inverse:
     levels: tuple[str, ...] = ("recording",)
 
 
-Variant = Network | Classical | Inverse
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """The physics at its fixed point, fitted with session levels as nuisances and inverted by Bayes' rule.
+
+    Arguments:
+        windows: the whole recording in logarithms of the conductance.
+    """
+
+    windows: "Preprocessing"
+    name: str = "unmixnet, steady state"
+    note: str = "mean level of the recording; no encoder, no network: the law's exact posterior over mixtures"
+    seeded: bool = False
+    levels: tuple[str, ...] = ("recording",)
+
+
+Variant = Network | Classical | Inverse | Posterior
 
 UNMIXNET = Network("unmixnet", keep=True)
 ABLATIONS = (
