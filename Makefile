@@ -4,11 +4,11 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-EXTRAS := test,dev,rocket,live,onnx,ray
+EXTRAS := test,dev,docs,rocket,live,onnx,ray
 # program:Debian package, for the tests of the live page and of MQTT, which are skipped where one is missing
 TOOLS  := chromium:chromium mosquitto:mosquitto npm:npm
 
-.PHONY: demo test check soak page tools constraints clean
+.PHONY: demo test check docs soak page wheel sbom vulnerabilities tools constraints clean
 
 demo: $(STAMP)
 	$(BIN)/unmixnet demo
@@ -20,6 +20,11 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
+	$(MAKE) docs
+
+docs: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site is in out/site; open out/site/index.html"
 
 soak: tools $(STAMP) page
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -m soak
@@ -27,6 +32,24 @@ soak: tools $(STAMP) page
 page: $(STAMP)
 	@test -f src/unmixnet/live/page/vendor/uPlot.iife.min.js || $(BIN)/python hatch_build.py || \
 	  echo "The live page has no plotting library yet; its tests are skipped"
+
+# The wheel that people install, with the models and the page; then what an installation of it contains.
+wheel: $(STAMP) page
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+	@ls -l dist/*.whl
+
+sbom: wheel
+	$(PYTHON) -m venv --clear out/release
+	out/release/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(ls -t dist/*.whl | head -1)[live,onnx]"
+	$(PYTHON) -m venv --clear out/release-tools
+	out/release-tools/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom==7.5.0 pip-audit==2.10.1
+	out/release-tools/bin/cyclonedx-py environment --output-reproducible --output-format JSON \
+	  --pyproject pyproject.toml --output-file dist/unmixnet.cdx.json out/release/bin/python
+	@echo "What an installation contains: dist/unmixnet.cdx.json"
+
+# Asks the advisory database of PyPI, so it needs the network.
+vulnerabilities: sbom
+	out/release-tools/bin/pip-audit --path "$$(echo out/release/lib/python*/site-packages)" --skip-editable
 
 tools:
 	@missing=""; for tool in $(TOOLS); do \

@@ -1,0 +1,170 @@
+"""Hooks of the documentation site: what pages take from the sources, and links that leave the folder of the pages.
+
+    <!-- commands -->       every command with its arguments and options, from the program itself
+    <!-- departures -->     every **Departure from the paper** that a docstring names
+
+A link to a module leads to its place in the reference, a link to another file of the repository to a page that shows it.
+A link that leads nowhere stays as it is, and `mkdocs build --strict` refuses it.
+"""
+
+import ast
+import os
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).resolve().parent
+DOCS = ROOT / "docs"
+SOURCES = ROOT / "src"
+OUTSIDE = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)\)")
+LANGUAGES = {".toml": "toml", ".ino": "cpp", ".py": "python", ".csv": "text", ".cff": "yaml", ".yml": "yaml"}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Append pages that the contents do not name, so that a new page is found before somebody has placed it."""
+    named = set(re.findall(r"[\w/-]+\.md", str(config.nav)))
+    pages = sorted(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md"))
+    if more := [page for page in pages if page not in named]:
+        config.nav = [*(config.nav or []), {"More": more}]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add a page for every file of the repository that a page links to and the reference does not have."""
+    for page in sorted(DOCS.rglob("*.md")):
+        for link in OUTSIDE.findall(page.read_text(encoding="utf-8")):
+            target = (page.parent / link).resolve()
+            place = _page_of_file(target)
+            if _shown(target) and files.get_file_from_path(place) is None:
+                files.append(File.generated(config, place, content=_as_page(target)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Fill in what comes from the sources, and lead links to where the site has them."""
+    markdown = markdown.replace("<!-- commands -->", commands() if "<!-- commands -->" in markdown else "")
+    markdown = markdown.replace("<!-- departures -->", departures() if "<!-- departures -->" in markdown else "")
+    here = DOCS / page.file.src_uri
+    return OUTSIDE.sub(lambda found: f"]({_led(here, found[1])})", markdown)
+
+
+# ---------------------------------------------------------------- links
+
+
+def _led(here: Path, link: str) -> str:
+    target = (here.parent / link).resolve()
+    if DOCS in target.parents:
+        return link
+    if _shown(target):
+        place = _page_of_file(target)
+    else:
+        place = _reference().get(_module(target), "")
+    if not place:
+        return link
+    page, _, anchor = place.partition("#")
+    relative = os.path.relpath(DOCS / page, here.parent)
+    return f"{relative}#{anchor}" if anchor else relative
+
+
+def _reference() -> dict[str, str]:
+    """Where the reference has a module: `unmixnet.model.views` → `reference/model.md#unmixnet.model.views`."""
+    found = {}
+    for page in sorted((DOCS / "reference").glob("*.md")):
+        for name in re.findall(r"^::: ([\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+            found[name] = f"reference/{page.name}#{name}"
+    return found
+
+
+def _module(path: Path) -> str:
+    if SOURCES not in path.parents:
+        return ""
+    return ".".join(path.relative_to(SOURCES).with_suffix("").parts)
+
+
+def _shown(path: Path) -> bool:
+    """Whether a file has a page of its own: any text of the repository but the modules of the reference."""
+    inside = ROOT in path.parents and DOCS not in path.parents and path.is_file()
+    return inside and not (path.suffix == ".py" and SOURCES in path.parents)
+
+
+def _page_of_file(path: Path) -> str:
+    return "reference/files/" + "-".join(path.relative_to(ROOT).parts if ROOT in path.parents else ()) + ".md"
+
+
+def _as_page(path: Path) -> str:
+    text, name = path.read_text(encoding="utf-8"), path.relative_to(ROOT)
+    if path.suffix == ".md":
+        return text
+    return f"# {path.name}\n\n`{name}`\n\n````{LANGUAGES.get(path.suffix, 'text')}\n{text}````\n"
+
+
+# ---------------------------------------------------------------- departures
+
+
+def departures() -> str:
+    """A list: file, and what its docstrings say under **Departure from the paper**."""
+    lines = []
+    for path in sorted(SOURCES.rglob("*.py")):
+        for said in _departures_of(path):
+            link = os.path.relpath(path, DOCS / "explanation")
+            lines.append(f"[{path.relative_to(SOURCES / 'unmixnet')}]({link})\n:   {said}\n")
+    return "\n".join(lines)
+
+
+def _departures_of(path: Path) -> Iterator[str]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
+    for node in (node for node in ast.walk(tree) if isinstance(node, kinds)):
+        text = ast.get_docstring(node) or ""
+        for found in re.findall(r"\*\*Departures? from the paper\*\*:\s*(.+?)(?:\n\s*\n|\Z)", text, re.DOTALL):
+            said = " ".join(found.split())
+            yield said[:1].upper() + said[1:] if said[:1].isascii() else said  # ν is not N
+
+
+# ---------------------------------------------------------------- commands
+
+
+def commands() -> str:
+    """Every command with a table of what it takes."""
+    from typer.main import get_command
+
+    from unmixnet.cli import app
+
+    return "\n".join(_command(command, path) for path, command in _walk(get_command(app), "unmixnet"))
+
+
+def _walk(command: Any, path: str) -> Iterator[tuple[str, Any]]:
+    for name, part in getattr(command, "commands", {}).items():
+        if not part.hidden:
+            yield f"{path} {name}", part
+            yield from _walk(part, f"{path} {name}")
+
+
+def _command(command: Any, path: str) -> str:
+    said = textwrap.dedent(command.help or "").strip()
+    if getattr(command, "commands", None):
+        return f"## {path}\n\n{said}\n"
+    rows = [_row(one) for one in command.params if not getattr(one, "hidden", False) and "--help" not in one.opts]
+    table = ["| takes | meaning | default |", "|---|---|---|", *rows] if rows else []
+    return "\n".join([f"## {path}", "", said, "", *table, ""])
+
+
+def _row(parameter: Any) -> str:
+    option = parameter.param_type_name == "option"
+    names = [*parameter.opts, *parameter.secondary_opts] if option else [parameter.metavar or parameter.name]
+    shown = ", ".join(f"`{name}`" for name in names)
+    if option and parameter.metavar:
+        shown += f" {parameter.metavar}"
+    value = parameter.default
+    # click marks "nothing" by an object of its own
+    usual = isinstance(value, (str, int, float, Path)) and not isinstance(value, bool)
+    default = "required" if parameter.required else f"`{value}`" if usual else ""
+    told = " ".join((getattr(parameter, "help", None) or "").split())
+    cells = (cell.replace("|", "\\|") for cell in (shown, told, default))
+    return f"| {' | '.join(cells)} |"
