@@ -89,6 +89,28 @@ def test_a_bundle_without_a_solver_is_refused(tmp_path):
         export_onnx(replace(BUNDLE, model=None), tmp_path / "never.onnx")
 
 
+@pytest.mark.parametrize("change", [{"diffusion": "regularised"}, {"edgewise": True}], ids=str)
+def test_a_solver_that_factorises_is_refused_and_the_message_says_why(tmp_path, change):
+    settings = replace(BUNDLE.model.settings, **change)
+    with pytest.raises(ExportError, match=r"factorises dense matrices.*ONNX has no operator.*Export the encoder alone"):
+        export_onnx(replace(BUNDLE, model=replace(BUNDLE.model, settings=settings)), tmp_path / "x.onnx", solver=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_command_tells_the_difference_of_every_output(tmp_path, monkeypatch, exported):
+    from typer.testing import CliRunner
+
+    from unmixnet.cli import app
+
+    monkeypatch.setattr("unmixnet.export.onnx.translated", lambda bundle, solver: onnx.load(exported.path))
+    place = tmp_path / "encoder.onnx"
+    done = CliRunner().invoke(app, ["export", "simulated", "--onnx", str(place), "--windows", "4", "--json"])
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["windows"] == 4 and set(told["differences"]) == set(graph.ENCODER)
+    assert place.stat().st_size == told["bytes"]
+
+
 # ---------------------------------------------------------------- what a user finds in the file
 
 
