@@ -17,6 +17,15 @@ from unmixnet.uci.trace_table import LAW, Forecast
 __all__ = ["draw_dynamic", "draw_plateaus", "draw_traces"]
 
 
+DRAWN = (
+    "extra-trees",
+    "competitive adsorption, quasi-steady",
+    "SmellNet-pretrained UnMixNet, whole state",
+    "SmellNet-pretrained ADR-GNN, whole state",
+)
+"""Models of the dynamic table that are drawn: all of them would hide each other."""
+
+
 def draw_plateaus(done: FittedTable, path: Path) -> Path:
     """Fitted and measured log conductance, and inferred against commanded concentrations of both gases."""
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -90,7 +99,7 @@ def draw_dynamic(shown: Sequence[tuple[Split, Estimate]], path: Path, *, seconds
     with figure_style():
         fig, axes = plt.subplots(2, 1, figsize=(12, 6.4), sharex=True, layout="constrained")
         for g, ax in enumerate(axes):
-            for k, (split, estimate) in enumerate([pair for pair in shown if pair[1].model != "mean"]):
+            for k, (split, estimate) in enumerate([pair for pair in shown if pair[1].model in DRAWN]):
                 series, ends = split.test.series, split.test.ends
                 time_s = series.time_s[ends]
                 inside = time_s < time_s[0] + seconds
@@ -98,9 +107,15 @@ def draw_dynamic(shown: Sequence[tuple[Split, Estimate]], path: Path, *, seconds
                     truth = series.delayed(ends, estimate.delay_s)[inside, g]
                     ax.plot(time_s[inside], truth, color=INK, lw=1, label="commanded, delayed")
                     ax.set(title=series.gases[g].capitalize(), ylabel="ppm")
-                ax.plot(time_s[inside], estimate.ppm[inside, g], color=PALETTE[k % 8], lw=1.1, label=estimate.model)
+                ax.plot(
+                    time_s[inside],
+                    estimate.ppm[inside, g],
+                    color=PALETTE[(0, 5, 2, 1)[k % 4]],
+                    lw=1.1,
+                    label=estimate.model,
+                )
         axes[1].set_xlabel("time [s]")
-        axes[0].legend(fontsize=7, ncols=4)
+        fig.legend(*axes[0].get_legend_handles_labels(), fontsize=8, ncols=5, loc="outside lower center")
         fig.savefig(path)
         plt.close(fig)
     return path
