@@ -77,6 +77,7 @@ Sized = Annotated[str, typer.Option("--size", help="Size of the networks: small 
 WorkIn = Annotated[Path | None, typer.Option("--work", help="Finished parts are kept here; a rerun skips them.")]
 Stale = Annotated[bool, typer.Option(help="Use finished parts though the code that made them has changed since.")]
 Again = Annotated[bool, typer.Option(help="Train nothing: compute the scores of recordings from stored predictions.")]
+Done = Annotated[bool, typer.Option("--finished", help="Train nothing: collect what is finished, name what is not.")]
 OnRay = Annotated[
     str | None, typer.Option("--ray", metavar="ADDRESS|local", help="Spread the trainings over a Ray cluster.")
 ]
@@ -91,13 +92,16 @@ def simulated(
     size: Sized = "small",
     work: WorkIn = None,
     stale: Stale = False,
+    finished: Done = False,
     from_predictions: Again = False,
     ray: OnRay = None,
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
     """Every model where the physics is true: 12 substances, 4 and 8 sensors, new sessions and new mixtures."""
-    _study("simulated", None, only, study, seeds, quick, size, work, stale, from_predictions, as_json, out, ray)
+    _study(
+        "simulated", None, only, study, seeds, quick, size, work, stale, finished, from_predictions, as_json, out, ray
+    )
 
 
 @app.command()
@@ -110,13 +114,16 @@ def smellnet(
     size: Sized = "small",
     work: WorkIn = None,
     stale: Stale = False,
+    finished: Done = False,
     from_predictions: Again = False,
     ray: OnRay = None,
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
     """Every model on SmellNet: official and clean splits, new sessions, new mixtures, 50 substances."""
-    _study("smellnet", data, only, study, seeds, quick, size, work, stale, from_predictions, as_json, out, ray)
+    _study(
+        "smellnet", data, only, study, seeds, quick, size, work, stale, finished, from_predictions, as_json, out, ray
+    )
 
 
 @app.command()
@@ -203,6 +210,7 @@ def _study(
     size: str,
     work: Path | None,
     stale: bool,
+    finished: bool,
     from_predictions: bool,
     as_json: bool,
     out: Path | None,
@@ -231,7 +239,9 @@ def _study(
         options = Options(1 if quick else seeds, size, quick, ray=ray)
         studies = chosen(name, tuple(study or ()), tuple(only or ()))
         with Display() as watch:
-            found = evidence.gather(command, studies, data, Work(folder, stale=stale), options, watch)
+            found = evidence.gather(
+                command, studies, data, Work(folder, stale=stale), options, watch, finished=finished
+            )
         result = found.result
         if out or not (only or study or quick):
             _store(result, target)

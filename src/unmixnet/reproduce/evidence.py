@@ -36,12 +36,14 @@ def gather(
     work: Work,
     options: Options,
     watch: Watch | None = None,
+    *,
+    finished: bool = False,
 ) -> Evidence:
-    """Run what is missing of the studies and collect everything."""
+    """Run what is missing of the studies and collect everything; with `finished`, only collect."""
     jobs = jobs_of(studies, root, options)
     if not jobs:
         raise ConfigError("the chosen models change nothing in this recipe", remedy="Run unmixnet itself")
-    failures = run_jobs(jobs, work, root, options, watch)
+    failures = [] if finished else run_jobs(jobs, work, root, options, watch)
     found = collect(jobs, work)
     extras = simulated_extras(jobs, work, options) if jobs[0].turn.data.name.startswith("simulated") else None
     rows = [dataclasses.asdict(row) for row in (*found.rows, *(extras.rows if extras else ()))]
