@@ -61,7 +61,10 @@ def test_a_worker_has_one_thread():
     assert told == ("1", 1)
 
 
-def test_places():
+@pytest.mark.parametrize("told", [True, False], ids=["the system tells its cores", "it does not"])
+def test_places(monkeypatch, told):
+    if not told:
+        monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     assert place_of("local", 3) == OnRay("local", 3) and place_of(None, 3) == Local(3)
     assert place_of(None, None).workers >= 1
     with pytest.raises(ConfigError, match="positive number"):

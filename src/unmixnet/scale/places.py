@@ -50,4 +50,6 @@ def place_of(ray: str | None, workers: int | None) -> Place:
         raise ConfigError(f"{workers} workers, expected at least one", remedy="Give --workers a positive number")
     if ray is not None:
         return OnRay(ray, workers)
-    return Local(workers or len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+    # those that this process may use, where the system tells
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return Local(workers or cores or 1)
