@@ -1,6 +1,7 @@
 """The paper's two UCI tables, on files in the format: generated ones with known truth, or a user's original ones."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +34,8 @@ def packaged_transfers() -> dict[str, "Frozen"]:
     from unmixnet.uci.providers import frozen_of, untrained
 
     bundle = load_bundle(find_bundle("smellnet-mixture"))
-    return dict(zip(TRANSFERS, (untrained(bundle), frozen_of(bundle)), strict=True))
+    plain = dict(zip(TRANSFERS, (untrained(bundle), frozen_of(bundle)), strict=True))
+    return plain | {f"{name}, log state": replace(model, logarithm=True) for name, model in plain.items()}
 
 
 def made_of(models: Mapping[str, "Frozen"]) -> dict[str, MakeProvider]:

@@ -14,6 +14,9 @@ from unmixnet.uci.transfer import StateProvider, normalised
 
 __all__ = ["Frozen", "frozen_of", "provider", "untrained"]
 
+_LEAST = 1e-6
+"""Added to a concentration before its logarithm: ratios can be zero."""
+
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
@@ -24,6 +27,7 @@ class Frozen:
         channels: its channels.
         air, sd: signal of each channel in clean air, and what logarithms were divided by, shape (M,).
         rows, rate_Hz: of a window.
+        logarithm: take the logarithm of UnMixNet's concentrations, which is what a baseline's logits are up to a constant.
     """
 
     model: PyTree
@@ -32,6 +36,7 @@ class Frozen:
     sd: np.ndarray
     rows: int
     rate_Hz: float
+    logarithm: bool = False
 
 
 def frozen_of(bundle: Bundle) -> Frozen:
@@ -66,20 +71,19 @@ def untrained(bundle: Bundle, *, seed: int = 0) -> Frozen:
 def provider(frozen: Frozen, calibration: Part) -> StateProvider:
     """A frozen model behind the sensor normalisation that calibration windows give."""
     known = normalised(calibration, frozen.channels, frozen.air, frozen.sd)
-    return lambda windows: _state(
-        frozen.model, _resampled(known(windows), frozen.rows, frozen.rate_Hz).astype(np.float32)
-    )
+    return lambda windows: _state(frozen, _resampled(known(windows), frozen.rows, frozen.rate_Hz).astype(np.float32))
 
 
-def _state(model: PyTree, Y: np.ndarray) -> np.ndarray:
+def _state(frozen: Frozen, Y: np.ndarray) -> np.ndarray:
     """States (n, K) of windows in a model's own units."""
     from unmixnet.inference.windows import encode, respond
     from unmixnet.model.unmixnet import UnMixNet
 
-    if isinstance(model, UnMixNet):
-        read = encode(model, Y)
-        return np.asarray(np.exp(read.log_strength)[:, None] * read.a, float)
-    return np.asarray(respond(model, Y).logits, float)
+    if isinstance(frozen.model, UnMixNet):
+        read = encode(frozen.model, Y)
+        concentration = np.asarray(np.exp(read.log_strength)[:, None] * read.a, float)
+        return np.log(concentration + _LEAST) if frozen.logarithm else concentration
+    return np.asarray(respond(frozen.model, Y).logits, float)
 
 
 def _resampled(windows: np.ndarray, rows: int, rate_Hz: float) -> np.ndarray:
