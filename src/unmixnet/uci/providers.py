@@ -27,7 +27,7 @@ class Frozen:
         channels: its channels.
         air, sd: signal of each channel in clean air, and what logarithms were divided by, shape (M,).
         rows, rate_Hz: of a window.
-        logarithm: take the logarithm of UnMixNet's concentrations, which is what a baseline's logits are up to a constant.
+        logarithm: take the logarithm of UnMixNet's concentrations, as a baseline's logits are up to a constant.
     """
 
     model: PyTree
