@@ -63,6 +63,14 @@ def _malformed(record: dict) -> list[str]:
     ]
 
 
+def _soak(record: dict, about: str) -> list[str]:
+    """What the long counts measured about one thing, largest value first."""
+    found = {each["what"]: each["value"] for test in record["tests"] for each in test["measured"]}
+    mine = sorted(((value, what) for what, value in found.items() if about in what), reverse=True)
+    rows = [f"| {what} | {value:.1e} |" for value, what in mine] or ["| not measured yet | |"]
+    return ["| what | largest |", "|---|---|", *rows, "", _source(record, record["machine"])]
+
+
 def _source(record: dict, machine: dict) -> str:
     where = f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}"
     return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {where}."
@@ -82,6 +90,7 @@ PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "solver": solver_part,
     "simulated": simulated_part,
     "smellnet": smellnet_part,
+    "soak": _soak,
 }
 """Tables that show one part of a result file: `<!-- table peers:smellnet-base:official -->`."""
 

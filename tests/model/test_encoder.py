@@ -112,12 +112,16 @@ def test_a_trace_that_says_nothing_or_far_too_much_gives_numbers_in_single_preci
         assert finite(slopes((encoder, Y), *rest))
 
 
+IDLE = ["[0].trunk.pool.bias"]
+"""A softmax does not see it; stored bundles hold it."""
+
+
 def test_every_weight_matters():
     found = slopes(*float32(((ENCODER, given_to()[0]), *given_to()[1:])))
     deaf = [
-        jax.tree_util.keystr(path) for path, leaf in jax.tree_util.tree_leaves_with_path(found) if largest(leaf) == 0
+        jax.tree_util.keystr(path) for path, leaf in jax.tree_util.tree_leaves_with_path(found) if largest(leaf) < 1e-12
     ]
-    assert deaf == []
+    assert deaf == IDLE
 
 
 def test_without_a_key_the_answer_is_deterministic_and_with_one_it_is_drawn():

@@ -19,7 +19,6 @@ from unmixnet.bundle.bundle import Bundle
 from unmixnet.errors import ConfigError
 from unmixnet.export.plain import plain
 from unmixnet.export.refusal import ExportError
-from unmixnet.export.steady import steady
 from unmixnet.inference.precision import single_precision
 from unmixnet.model.unmixnet import UnMixNet
 
@@ -37,7 +36,7 @@ _USE = (
 
 def translated(bundle: Bundle, *, solver: bool) -> Any:
     """The ONNX model of a bundle's encoder, or encoder and solver, over windows of shape (n, T, M)."""
-    model = steady(model_of(bundle, solver))
+    model = model_of(bundle, solver)
     T, M = bundle.config.window, len(bundle.ready.channels)
     with _told(bundle, solver):
         if solver:

@@ -20,14 +20,20 @@ _WAVES = (1.0, 2.0, 4.0)
 N_FEATURES = 4 + 2 * len(_WAVES)
 
 
-def _statistics(y: Float[Array, " T"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    mu = jnp.mean(y)
-    return mu, jnp.sqrt(jnp.mean((y - mu) ** 2) + _FLOOR**2)
+def _statistics(y: Float[Array, " T"]) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, " T"]]:
+    """μ, σ and y − μ, from differences to the first sample.
+
+    The mean of a flat trace is rounded in units of its level, that of the differences in units of their spread.
+    """
+    step = y - y[0]
+    shift = jnp.mean(step)
+    centred = step - shift
+    return y[0] + shift, jnp.sqrt(jnp.mean(centred**2) + _FLOOR**2), centred
 
 
 def level_features(y: Float[Array, " T"]) -> Float[Array, " F"]:
     """What the normalisation removes from a window: its level, spread, ends, and waves of the level."""
-    mu, sigma = _statistics(y)
+    mu, sigma, _ = _statistics(y)
     waves = [f(w * mu) for w in _WAVES for f in (jnp.sin, jnp.cos)]
     return jnp.stack([mu, jnp.log(sigma), y[0], y[-1], *waves])
 
@@ -47,6 +53,6 @@ class LevelNorm(eqx.Module):
 
     def __call__(self, y: Float[Array, " T"]) -> Float[Array, " T"]:
         """Normalise one trace."""
-        mu, sigma = _statistics(y)
+        mu, sigma, centred = _statistics(y)
         gamma, beta = self.W_2(jax.nn.gelu(self.W_1(jnp.stack([mu, jnp.log(sigma)]))))
-        return (1 + gamma) * (y - mu) / sigma + beta
+        return (1 + gamma) * centred / sigma + beta

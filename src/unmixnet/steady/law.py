@@ -4,7 +4,7 @@ r"""The signal that sensors settle at: competitive adsorption at equilibrium, an
 
 a are the shares of the substances, A_mk = β K c: what substance k alone adds to the conductance of sensor m, in units
 of clean air, at the usual strength; n_m the exponent of the readout; o_{s,m} the level of sensor m in clean air in
-session s. The conductance follows covered over empty sites, β θ_k/θ_0, whose equilibrium is K c_k (the extended Langmuir
+session s. Conductance follows covered over empty sites, β θ_k/θ_0, whose equilibrium is K c_k (the extended Langmuir
 isotherm of `physics/adsorption.py`). Substances share the surface: their signals do not add.
 """
 
