@@ -43,11 +43,3 @@ def test_a_day_of_samples_leaves_the_state_as_large_as_a_minute(engine, measured
         _, state = hear(silent, samples(minute, start_s=120 + 60 * number), state)
     measured("bytes of the state after two minutes and after a day", [early, len(pickle.dumps(state))])
     assert len(pickle.dumps(state)) <= early + 64
-
-
-def test_the_exported_encoder_on_a_thousand_windows(tmp_path, measured):
-    from unmixnet.export.onnx import export_onnx
-
-    done = export_onnx(BUNDLE, tmp_path / "encoder.onnx", windows=1000)
-    measured("largest difference between ONNX Runtime and jax", done.difference)
-    assert done.difference <= 1e-5
