@@ -259,7 +259,7 @@ def main() -> None:
         result["solver"] = {name: _ask({"kind": "axis", "name": name, "rounds": asked.rounds}) for name in AXES}
         result["front"] = _ask({"kind": "front", "rounds": asked.rounds})
     if asked.only != "solver":
-        result["archive"] = _ask({"kind": "archive", "hours": 2 if asked.rounds < 3 else 8})
+        result["archive"] = _ask({"kind": "archive", "hours": 8})
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     from benchmarks.scale_page import draw, write_page
 

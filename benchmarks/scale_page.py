@@ -29,7 +29,7 @@ _UNITS = {
 
 def filled(page: str, record: dict) -> str:
     """The page with every number made anew."""
-    made = {"cost": _cost, "sizing": _sizing, "solver": _solver, "source": _source}
+    made = {"cost": _cost, "sizing": _sizing, "solver": _solver, "front": _front, "source": _source}
     return _PLACE.sub(lambda match: match[1] + "\n".join(made[match[2]](record)) + "\n" + match[3], page)
 
 
@@ -49,7 +49,7 @@ def _cost(record: dict) -> list[str]:
         f"| bytes of an answered window, and per sample | {found['bytes_per_window']:.0f}, {per_sample:.2f} |",
         f"| peak memory of a worker, MB | {found['peak_MB']:.0f} |",
         "",
-        f"Model {found['model']}. Where the time goes: {stages}.",
+        f"Model {found['model']}. Where the time goes, by a profile that counts Python's own part too high: {stages}.",
     ]
 
 
@@ -64,12 +64,17 @@ def _sizing(record: dict) -> list[str]:
     for name, boards in _FLEETS:
         samples = boards * found["rate_Hz"] * YEAR_S
         seconds = samples / found["samples_per_second"]
+        terabytes = [samples * each / 1e12 for each in (found["bytes_per_sample"]["parquet"], out)]
         lines.append(
-            f"| {name} | {samples:.2g} | {seconds / YEAR_S:,.3g} core-years "
-            f"| {boards * found['rate_Hz'] / found['samples_per_second']:,.3g} "
-            f"| {samples * found['bytes_per_sample']['parquet'] / 1e12:,.3g} TB | {samples * out / 1e12:,.3g} TB |"
+            f"| {name} | {samples:.2g} | {_amount(seconds / YEAR_S)} core-years "
+            f"| {_amount(boards * found['rate_Hz'] / found['samples_per_second'])} "
+            f"| {_amount(terabytes[0])} TB | {_amount(terabytes[1])} TB |"
         )
     return lines
+
+
+def _amount(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _solver(record: dict) -> list[str]:
@@ -80,7 +85,7 @@ def _solver(record: dict) -> list[str]:
     for name, axis in record["solver"].items():
         rows, fit = axis["rows"], axis["fit"]
         first, last = rows[0], rows[-1]
-        bend = f"{fit['bend']:.2g}" if first[name] < fit["bend"] < last[name] else "outside"
+        bend = _amount(fit["bend"]) if first[name] < fit["bend"] < last[name] else "outside"
         lines.append(
             f"| {_UNITS[name]} | {first[name]:,} … {last[name]:,} | {first['seconds']:.2g} … {last['seconds']:.2g} "
             f"| {fit['exponent']:.2f} | {bend} | {100 * fit['largest_misfit']:.0f} % |"
@@ -89,17 +94,28 @@ def _solver(record: dict) -> list[str]:
     return [*lines, "", f"Forward rollouts in float32 on one thread; what is not varied: {base}."]
 
 
+def _front(record: dict) -> list[str]:
+    clean, usual = record["front"]["clean"], record["front"]["background"]
+    solves = clean["edges"] * clean["steps"]
+    return [
+        f"From clean air the same rollout takes {clean['seconds'] / usual['seconds']:.1f} times as long: "
+        f"{100 * clean['direct_solves'] / solves:.0f} % of its {solves:,} edge solves are direct ones, against "
+        f"{100 * usual['direct_solves'] / solves:.0f} % in air with a background of 10 ppm."
+    ]
+
+
 def _source(record: dict) -> list[str]:
     machine = record["machine"]
     few = (
-        f" Few rounds ({record['rounds']}) on a machine that had other work (load {record['load']:g} on "
-        f"{machine['cores']} cores): processor time is little disturbed by that, caches are."
+        f" Few rounds, on a machine that had other work (load {record['load']:g} on {machine['cores']} cores): "
+        "processor time is less disturbed by that than the clock, but it is."
         if record["rounds"] < 5 or record["load"] > 1
         else ""
     )
     return [
         f"`{record['command']}`, commit {record['commit']}, {record['date']}, {machine['processor']}, "
-        f"jax {machine['jax']}; processor time of one thread, the best of {record['rounds']} rounds.{few}"
+        f"jax {machine['jax']}; processor time of one thread: of the archive once, of the solver the best of "
+        f"{record['rounds']} rounds or more (one where a call takes over 5 s).{few}"
     ]
 
 
