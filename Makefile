@@ -39,17 +39,19 @@ wheel: $(STAMP) page
 	@ls -l dist/*.whl
 
 sbom: wheel
-	$(PYTHON) -m venv --clear out/release
-	out/release/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(ls -t dist/*.whl | head -1)[live,onnx]"
+	$(PYTHON) -m venv --clear --without-pip out/release
+	$(BIN)/python -m pip --python out/release/bin/python --quiet --disable-pip-version-check install -c constraints.txt \
+	  "$$(ls -t dist/*.whl | head -1)[live,onnx]"
 	$(PYTHON) -m venv --clear out/release-tools
 	out/release-tools/bin/python -m pip install --quiet --disable-pip-version-check cyclonedx-bom==7.5.0 pip-audit==2.10.1
 	out/release-tools/bin/cyclonedx-py environment --output-reproducible --output-format JSON \
 	  --pyproject pyproject.toml --output-file dist/unmixnet.cdx.json out/release/bin/python
 	@echo "What an installation contains: dist/unmixnet.cdx.json"
 
-# Asks the advisory database of PyPI, so it needs the network.
+# Asks PyPI's database of advisories. --strict, since without the network it would skip every package and call that clean.
 vulnerabilities: sbom
-	out/release-tools/bin/pip-audit --path "$$(echo out/release/lib/python*/site-packages)" --skip-editable
+	$(BIN)/python -m pip --python out/release/bin/python freeze --exclude unmixnet > out/release/requirements.txt
+	out/release-tools/bin/pip-audit --strict --no-deps --disable-pip --requirement out/release/requirements.txt
 
 tools:
 	@missing=""; for tool in $(TOOLS); do \

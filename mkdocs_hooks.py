@@ -2,9 +2,10 @@
 
     <!-- commands -->       every command with its arguments and options, from the program itself
     <!-- departures -->     every **Departure from the paper** that a docstring names
+    <!-- modules NAME … -->  the reference of packages: every module, from its docstrings
 
-A link to a module leads to its place in the reference, a link to another file of the repository to a page that shows it.
-A link that leads nowhere stays as it is, and `mkdocs build --strict` refuses it.
+A link to a module leads to its place in the reference, a link to another file of the repository to a page that shows
+it. A link that leads nowhere stays as it is, and `mkdocs build --strict` refuses it.
 """
 
 import ast
@@ -23,6 +24,7 @@ ROOT = Path(__file__).resolve().parent
 DOCS = ROOT / "docs"
 SOURCES = ROOT / "src"
 OUTSIDE = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)\)")
+MODULES = re.compile(r"<!-- modules ([\w. ]+) -->")
 LANGUAGES = {".toml": "toml", ".ino": "cpp", ".py": "python", ".csv": "text", ".cff": "yaml", ".yml": "yaml"}
 
 
@@ -50,6 +52,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """Fill in what comes from the sources, and lead links to where the site has them."""
     markdown = markdown.replace("<!-- commands -->", commands() if "<!-- commands -->" in markdown else "")
     markdown = markdown.replace("<!-- departures -->", departures() if "<!-- departures -->" in markdown else "")
+    markdown = MODULES.sub(lambda found: "\n".join(map(modules, found[1].split())), markdown)
     here = DOCS / page.file.src_uri
     return OUTSIDE.sub(lambda found: f"]({_led(here, found[1])})", markdown)
 
@@ -61,10 +64,7 @@ def _led(here: Path, link: str) -> str:
     target = (here.parent / link).resolve()
     if DOCS in target.parents:
         return link
-    if _shown(target):
-        place = _page_of_file(target)
-    else:
-        place = _reference().get(_module(target), "")
+    place = _page_of_file(target) if _shown(target) else _reference().get(_module(target), "")
     if not place:
         return link
     page, _, anchor = place.partition("#")
@@ -76,9 +76,18 @@ def _reference() -> dict[str, str]:
     """Where the reference has a module: `unmixnet.model.views` → `reference/model.md#unmixnet.model.views`."""
     found = {}
     for page in sorted((DOCS / "reference").glob("*.md")):
-        for name in re.findall(r"^::: ([\w.]+)$", page.read_text(encoding="utf-8"), re.MULTILINE):
+        text = MODULES.sub(lambda told: "\n".join(map(modules, told[1].split())), page.read_text(encoding="utf-8"))
+        for name in re.findall(r"^::: ([\w.]+)$", text, re.MULTILINE):
             found[name] = f"reference/{page.name}#{name}"
     return found
+
+
+def modules(package: str) -> str:
+    """What makes mkdocstrings show a package: its own docstring, then each of its modules."""
+    folder = SOURCES.joinpath(*package.split("."))
+    names = [f"{package}.{path.stem}" for path in sorted(folder.glob("*.py")) if not path.stem.startswith("_")]
+    own = f"::: {package}\n    options:\n      members: []\n"
+    return "\n".join([own, *(f"::: {name}\n" for name in names)])
 
 
 def _module(path: Path) -> str:

@@ -1,0 +1,156 @@
+"""What is released: a small wheel that works by itself, quickly, with its papers."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import unmixnet
+
+ROOT = Path(__file__).parents[1]
+LARGEST_MB = 20
+CLEAN = {
+    name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "PIP_TARGET"))
+}
+
+
+def best_of(runs: int, command: list[str]) -> float:
+    """Seconds of the quickest of some runs: what the program needs, not what else the machine does."""
+    took = []
+    for _ in range(runs):
+        begin = time.perf_counter()
+        subprocess.run(command, check=True, capture_output=True)
+        took.append(time.perf_counter() - begin)
+    return min(took)
+
+
+# ---------------------------------------------------------------- start
+
+
+def test_the_package_is_imported_within_two_seconds():
+    assert best_of(3, [sys.executable, "-c", "import unmixnet"]) <= 2
+
+
+def test_help_answers_within_half_a_second():
+    assert best_of(5, [sys.executable, "-m", "unmixnet", "--help"]) <= 0.5
+
+
+def test_twin_importing_jax_would_be_noticed():
+    assert best_of(1, [sys.executable, "-c", "import jax, pandas, sklearn.ensemble; import unmixnet"]) > 0.5
+
+
+# ---------------------------------------------------------------- papers
+
+
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def test_the_version_is_the_same_everywhere():
+    cited = re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(encoding="utf-8"), re.MULTILINE)
+    assert cited and cited[1] == project()["version"] == unmixnet.__version__
+
+
+def test_the_citation_has_what_the_format_asks_for():
+    yaml = pytest.importorskip("yaml")
+    told = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert {"cff-version", "message", "title", "authors"} <= told.keys() and told["license"] == project()["license"]
+    assert {author["family-names"] for author in told["references"][0]["authors"]} == {"Shi", "Han", "Zhang", "Sobeih"}
+
+
+def test_every_dependency_has_an_exact_version():
+    text = (ROOT / "constraints.txt").read_text(encoding="utf-8").lower().replace("_", "-")
+    pinned = set(re.findall(r"^([a-z0-9.-]+)==", text, re.MULTILINE))
+    asked = [
+        *project()["dependencies"],
+        *(one for group in project()["optional-dependencies"].values() for one in group),
+    ]
+    names = {re.split(r"[<>=\[ ]", one.lower().replace("_", "-"))[0] for one in asked}
+    assert names - pinned == set()
+
+
+# ---------------------------------------------------------------- the wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory) -> Path:
+    if shutil.which("npm") is None and not (ROOT / "src/unmixnet/live/page/vendor/uPlot.iife.min.js").exists():
+        pytest.skip("npm is needed to fetch the plotting library; on Debian: apt install npm")
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True)
+    return next(folder.glob("*.whl"))
+
+
+@pytest.mark.soak
+def test_the_wheel_is_small_and_has_models_page_and_examples(wheel, measured):
+    size = wheel.stat().st_size / 1e6
+    measured("size of the wheel [MB]", round(size, 2))
+    assert size < LARGEST_MB
+    names = zipfile.ZipFile(wheel).namelist()
+    for part in ("bundles/simulated/", "bundles/smellnet-mixture/", "live/page/vendor/uPlot", "examples/enose.toml"):
+        assert any(f"unmixnet/{part}" in name for name in names), part
+    assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/"))]
+
+
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """Folder of programs of a clean installation: by pipx where there is one, else in a virtual environment."""
+    home = tmp_path_factory.mktemp("installed")
+    wanted = f"{wheel}[live]"
+    constraints = {"PIP_CONSTRAINT": str(ROOT / "constraints.txt")}
+    if pipx := shutil.which("pipx"):
+        places = {"PIPX_HOME": str(home / "pipx"), "PIPX_BIN_DIR": str(home / "bin")}
+        subprocess.run(
+            [pipx, "install", wanted], check=True, env={**CLEAN, **constraints, **places}, capture_output=True
+        )
+        return home / "bin"
+    venv.create(home / "venv", with_pip=True)
+    command = [str(home / "venv" / "bin" / "python"), "-m", "pip", "install", "--quiet", wanted]
+    subprocess.run(command, check=True, env={**CLEAN, **constraints}, capture_output=True)
+    return home / "venv" / "bin"
+
+
+def _program(installed: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess:
+    environment = {**CLEAN, "UNMIXNET_NO_CACHE": "1"}
+    return subprocess.run(
+        [str(installed / "unmixnet"), *arguments], cwd=cwd, env=environment, capture_output=True, text=True
+    )
+
+
+@pytest.mark.soak
+def test_the_installed_program_runs_its_demo_outside_the_checkout(installed, tmp_path, measured):
+    begin = time.perf_counter()
+    done = _program(installed, "demo", "--json", cwd=tmp_path)
+    measured("seconds of the first demo of a clean installation", round(time.perf_counter() - begin, 1))
+    assert done.returncode == 0, done.stderr
+    names = {one["name"] for one in json.loads(done.stdout)["components"][:2]}
+    assert names == {"peach", "garlic"} and (tmp_path / "out" / "demo" / "index.html").is_file()
+
+
+@pytest.mark.soak
+def test_the_installed_program_starts_at_once(installed, measured):
+    took = best_of(5, [str(installed / "unmixnet"), "--help"])
+    measured("seconds of --help in a clean installation", round(took, 2))
+    assert took <= 0.5
+
+
+@pytest.mark.soak
+def test_the_installed_program_has_its_page(installed, tmp_path):
+    command = [str(installed / "unmixnet"), "live", "--simulate", "--port", "0"]
+    running = subprocess.Popen(command, cwd=tmp_path, env=CLEAN, stdout=subprocess.PIPE, text=True)
+    assert running.stdout is not None
+    try:
+        assert running.stdout.readline().startswith("http://127.0.0.1:")
+    finally:
+        running.terminate()
+        running.wait(30)

@@ -1,0 +1,113 @@
+"""The documentation site builds strictly, asks nobody, and says what the code says."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("mkdocs", reason="the site needs mkdocs-material; pip install 'unmixnet[docs]'")
+
+ROOT = Path(__file__).parents[1]
+ASKS = re.compile(r"""<(?:script|link|img|iframe|source|video|audio)\b[^>]*(?:src|href)=["']?(?:https?:)?//[^"'\s>]+""")
+STYLE_ASKS = re.compile(r"""(?:url\(|@import)\s*["']?(?:https?:)?//[^)"']+""")
+
+
+def mkdocs(config: Path, site: Path) -> subprocess.CompletedProcess:
+    command = [
+        sys.executable,
+        "-m",
+        "mkdocs",
+        "build",
+        "--strict",
+        "--config-file",
+        str(config),
+        "--site-dir",
+        str(site),
+    ]
+    # a proxy that is not there: whoever asks the network fails
+    nobody = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
+    environment = {**os.environ, **nobody, "NO_MKDOCS_2_WARNING": "1"}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    done = mkdocs(ROOT / "mkdocs.yml", folder)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return folder
+
+
+def asked(folder: Path) -> list[str]:
+    """Whatever a browser would fetch from elsewhere."""
+    pages = [found for page in folder.rglob("*.html") for found in ASKS.findall(page.read_text(encoding="utf-8"))]
+    return pages + [found for page in folder.rglob("*.css") for found in STYLE_ASKS.findall(page.read_text())]
+
+
+def test_every_page_of_the_folder_is_built(site):
+    pages = {path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")}
+    assert len(pages) > 20
+    assert [page for page in pages if not (site / page).is_file()] == []
+
+
+def test_a_browser_is_asked_to_fetch_nothing_from_elsewhere(site):
+    assert asked(site) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<script src="https://cdn.example/math.js"></script>',
+        '<link rel="stylesheet" href="//fonts.example/css">',
+        "<img alt=x src=http://example/a.png>",
+    ],
+)
+def test_twin_a_page_that_asks_somebody_is_noticed(tmp_path, text):
+    (tmp_path / "page.html").write_text(text)
+    assert len(asked(tmp_path)) == 1
+
+
+def test_the_page_of_departures_has_every_one_that_a_docstring_of_the_physics_names(site):
+    page = (site / "explanation" / "departures.html").read_text(encoding="utf-8")
+    named = [
+        path.relative_to(ROOT / "src" / "unmixnet").as_posix()
+        for path in (ROOT / "src" / "unmixnet").rglob("*.py")
+        if re.search(r"\*\*Departures? from the paper\*\*", path.read_text(encoding="utf-8"))
+    ]
+    assert len(named) > 7
+    assert [name for name in named if f">{name}</a>" not in page] == []
+    assert "diffusion runs uphill" in page
+
+
+def test_the_page_of_commands_has_every_command_and_option(site):
+    from typer.main import get_command
+
+    from unmixnet.cli import app
+
+    page = (site / "reference" / "commands.html").read_text(encoding="utf-8")
+    live = get_command(app).commands["live"]  # pyright: ignore
+    assert [option for one in live.params if not one.hidden for option in one.opts if option not in page] == []
+    assert all(f"unmixnet {name}<" in page for name in get_command(app).commands)  # pyright: ignore
+
+
+def test_the_reference_has_docstrings_with_their_equations(site):
+    page = (site / "reference" / "physics.html").read_text(encoding="utf-8")
+    assert 'id="unmixnet.physics.adsorption"' in page and "θ̇ = Q θ" in page
+
+
+def test_a_link_to_a_module_leads_into_the_reference(site):
+    page = (site / "model.html").read_text(encoding="utf-8")
+    assert "reference/model.html#unmixnet.model.views" in page and "../src/" not in page
+
+
+def test_twin_a_link_that_leads_nowhere_stops_the_build(tmp_path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "index.md").write_text("# Home\n\n[lost](nowhere.md)\n")
+    config = tmp_path / "mkdocs.yml"
+    config.write_text("site_name: twin\ntheme: material\nplugins: []\nvalidation: { links: { not_found: warn } }\n")
+    done = mkdocs(config, tmp_path / "site")
+    assert done.returncode == 1 and "nowhere.md" in done.stderr
