@@ -109,7 +109,7 @@ def smellnet_part(record: dict, part: str) -> list[str]:
     if not rows:
         return [f"{part}: not in this run.", "", *_source({**record, "missing": []})]
     study = part.replace("smellnet-base:official", "base").split(":", 1)[-1].split(":")[0]
-    record = {**record, "missing": [m.split(": ")[1] for m in record["missing"] if m.split(": ")[0] == study]}
+    record = {**record, "missing": [m.split(": ")[1] for m in record.get("missing", ()) if m.split(": ")[0] == study]}
     found = {(r["model"], r["metric"], r["level"]): r for r in rows}
     metrics = next(names for first, names in _METRICS.items() if any(r["metric"] == first for r in rows))
     columns = [(metric, level) for metric in metrics for level in _LEVELS]
