@@ -99,7 +99,8 @@ def _dynamic(record: Record, about: str) -> list[str]:
 def _source(record: Record, _: str) -> list[str]:
     machine = record["machine"]
     where = f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}"
-    return [f"`{record['command']}`, commit {record['commit']}, {record['date']}, {where}."]
+    earlier = "".join(f" ({', '.join(e['tables'])}: commit {e['commit']})" for e in record["earlier"] if e["tables"])
+    return [f"`{record['command']}`, commit {record['commit']}{earlier}, {record['date']}, {where}."]
 
 
 _KINDS: dict[str, Callable[[Record, str], list[str]]] = {
