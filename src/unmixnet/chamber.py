@@ -229,11 +229,13 @@ def _check_connected(chamber: Chamber) -> None:
 
 
 def _check_continuity(chamber: Chamber) -> None:
-    flow, B = chamber.flow_m3_s, chamber.incidence
+    flow = chamber.flow_m3_s
     inlet = np.array([cell.inlet_m3_s for cell in chamber.cells])
     outlet = np.array([cell.outlet_m3_s for cell in chamber.cells])
-    through = np.abs(B) @ np.abs(flow) + inlet + outlet
-    surplus = B @ flow + inlet - outlet
+    through, surplus = inlet + outlet, inlet - outlet
+    for ends, sign in ((chamber.tail, -1), (chamber.head, 1)):
+        np.add.at(through, ends, np.abs(flow))
+        np.add.at(surplus, ends, sign * flow)
     for i, cell in enumerate(chamber.cells):
         if cell.kind != "fixed" and abs(surplus[i]) > _CONTINUITY * through[i]:
             raise ChamberError(

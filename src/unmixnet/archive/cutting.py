@@ -22,7 +22,7 @@ from unmixnet.data.preprocess import Preprocessing
 from unmixnet.data.recording import Recording
 from unmixnet.data.response import Baseline, early_level
 from unmixnet.errors import ConfigError, UnmixError
-from unmixnet.inference.trace import _without_gaps as without_gaps
+from unmixnet.inference.trace import without_gaps
 
 __all__ = ["Window", "windows_of"]
 

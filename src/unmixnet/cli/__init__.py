@@ -6,6 +6,7 @@ import sys
 import typer
 
 from unmixnet.cli import (
+    archive,
     audit,
     bench,
     calibrate_session,
@@ -38,6 +39,7 @@ app = typer.Typer(
 
 app.command("demo")(demo.demo)
 app.command("unmix")(unmix.unmix)
+app.command("unmix-archive")(archive.unmix_archive)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("live")(live.live)

@@ -12,7 +12,7 @@ from unmixnet.errors import UnmixError
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.examples import resampled
 
-__all__ = ["Trace", "missing_channels", "trace_of"]
+__all__ = ["Trace", "missing_channels", "trace_of", "without_gaps"]
 
 _MOST_MISSING = 0.1
 """Share of a channel's readings that may be filled in."""
@@ -39,7 +39,7 @@ class Trace:
 def trace_of(recording: Recording, ready: Preprocessing, config: TrainConfig) -> Trace:
     """The trace, or an error that says which channel or how many seconds are missing."""
     chosen = _selected(recording, ready.channels)
-    whole, filled = _without_gaps(chosen)
+    whole, filled = without_gaps(chosen)
     rate, target = whole.sample_rate_Hz, config.model.rate_Hz
     signal = ready.signal(whole)
     rows, findings = np.arange(len(signal)), filled
@@ -81,7 +81,7 @@ def missing_channels(needed: Sequence[str], given: Sequence[str], *, where: str)
     )
 
 
-def _without_gaps(recording: Recording) -> tuple[Recording, tuple[str, ...]]:
+def without_gaps(recording: Recording) -> tuple[Recording, tuple[str, ...]]:
     """Fill in a few missing readings along a straight line; refuse many."""
     missing = ~np.isfinite(recording.readings)
     if not missing.any():
