@@ -224,4 +224,5 @@ def test_missing_states_and_scalars_leave_gaps_and_not_words(mixture):
 
 
 def test_a_page_alone_links_to_no_file_that_is_not_beside_it(every_kind):
-    assert "href=" in render_page(every_kind["mixture"]) and "href=" not in render_page(every_kind["mixture"], alone=True)
+    mixture = every_kind["mixture"]
+    assert "href=" in render_page(mixture) and "href=" not in render_page(mixture, alone=True)

@@ -101,8 +101,8 @@ def caution(answer: Answer) -> str:
     if answer.verdict is Verdict.NOTHING:
         return (
             f"The signal is {_times(answer.strength).lower()} as strong as a typical one; under "
-            f"{factor(answer.background)} the model claims nothing. Its shares are guesses about noise and should not be "
-            "trusted."
+            f"{factor(answer.background)} the model claims nothing. "
+            "Its shares are guesses about noise and should not be trusted."
         )
     if answer.verdict is Verdict.UNLIKE:
         return (
