@@ -161,6 +161,44 @@ def novelty(
 
 
 @app.command()
+def uci(
+    data: Data = None,
+    only: Annotated[list[str] | None, typer.Option(help="Run only this table: plateaus, traces or dynamic.")] = None,
+    seeds: Seeds = 10,
+    hours: Annotated[float, typer.Option(min=0.02, help="Length of generated recordings.")] = 12.0,
+    rate: Annotated[float, typer.Option(min=1, max=100, help="Rows a second of generated recordings.")] = 100.0,
+    figures: Annotated[Path | None, typer.Option(help="Folder for pictures.")] = None,
+    resume: Annotated[bool, typer.Option(help="Keep the tables that the file already has.")] = False,
+    work: WorkIn = None,
+    as_json: AsJson = False,
+    out: Out = None,
+) -> None:
+    """Gases whose concentration is known: real plateaus, real traces, the paper's tables on generated recordings."""
+    from unmixnet.cli.progress import stages
+    from unmixnet.reproduce.uci import gather_uci
+
+    target = out or (None if only else RESULTS / "uci.json")
+    kept = json.loads(target.read_text()) if resume and target and target.is_file() else None
+    with stages() as progress:
+        result = gather_uci(
+            data,
+            store=lambda result: _store(result, target),
+            only=tuple(only or ()),
+            kept=kept,
+            seeds=seeds,
+            hours=hours,
+            rate_Hz=rate,
+            work=work or Path("out/reproduce/uci"),
+            figures=figures,
+            progress=progress,
+        )
+    if as_json:
+        print(json.dumps(result, indent=1))
+    else:
+        _print_tables(result["rows"])
+
+
+@app.command()
 def bundles(data: Data = None, as_json: AsJson = False, out: Out = None) -> None:
     """The shipped bundles on recordings that they have not seen: errors, coverage and width of the intervals."""
     from unmixnet.cli.progress import stages
