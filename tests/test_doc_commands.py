@@ -155,17 +155,25 @@ def desk(tmp_path_factory) -> Iterator[Path]:
     (folder / "CONFIG.toml").write_text(config)
     (folder / "my_run.csv").write_text((folder / "my_recordings" / "s0_0.csv").read_text())
     recording = example_recording().read_text()
-    for name in ("FILE.csv", "a.csv", "recording.csv"):
+    for name in ("a.csv", "recording.csv"):
         (folder / name).write_text(recording)
+    (folder / "FILE.csv").write_text(_for_every_model(recording))
     (folder / "air.csv").write_text(_air(recording))
     (folder / "IN").mkdir()
-    (folder / "IN" / "one.csv").write_text(recording)
+    (folder / "IN" / "one.csv").write_text(_for_every_model(recording))
     (folder / "jar.toml").write_text((ROOT / "examples" / "jar.toml").read_text())
     (folder / "MODEL").symlink_to(find_bundle("simulated"))
     before = Path.cwd()
     os.chdir(folder)
     yield folder
     os.chdir(before)
+
+
+def _for_every_model(recording: str) -> str:
+    """The four sensors once more, under the names that the other models know."""
+    head, *rows = recording.strip().splitlines()
+    more = ",".join(f"{name} [counts]" for name in ("NO2", "C2H5OH", "VOC", "CO"))
+    return "\n".join([f"{head},{more}", *(f"{row},{row.split(',', 1)[1]}" for row in rows)]) + "\n"
 
 
 def _air(recording: str) -> str:
