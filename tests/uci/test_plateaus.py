@@ -10,7 +10,7 @@ from unmixnet.data.plateaus import Plateaus
 from unmixnet.errors import UnmixError
 from unmixnet.uci.exchange import Exchange
 from unmixnet.uci.least_squares import levenberg_marquardt, standard_errors
-from unmixnet.uci.plateau_choice import FORMS, choose_form, infer_after, part
+from unmixnet.uci.plateau_choice import FORMS, choose_form, infer_after
 from unmixnet.uci.plateau_fit import fit_plateaus
 
 LANGMUIR = next(form for form in FORMS if form.name == "Langmuir")
@@ -24,7 +24,7 @@ def table():
 
 @pytest.fixture(scope="module")
 def law(table):
-    return fit_plateaus(part(table, 0, 120), LANGMUIR)
+    return fit_plateaus(table.part(0, 120), LANGMUIR)
 
 
 def test_exchange_is_recovered(law):
@@ -43,24 +43,24 @@ def test_parameters_of_the_sensors_are_recovered_within_their_errors(law):
 
 
 def test_concentrations_are_inferred_forward_in_time(table, law):
-    rest = part(table, 120, 170)
-    found, settled = infer_after(law, part(table, 0, 120), rest), rest.duration_s >= 30
+    rest = table.part(120, 170)
+    found, settled = infer_after(law, table.part(0, 120), rest), rest.duration_s >= 30
     error = np.abs(found.ppm - rest.exposure_ppm)[settled]
     assert np.all(error.mean(axis=0) < [4.0, 0.4])
     assert np.all((found.ppm > 0)[settled] == (rest.exposure_ppm > 0)[settled])
 
 
 def test_inference_never_looks_at_the_set_points_of_its_rows(table, law):
-    rest = part(table, 120, 150)
+    rest = table.part(120, 150)
     blind = Plateaus(
         rest.start_s, rest.duration_s, rest.gases, np.full_like(rest.exposure_ppm, np.nan), rest.sensors, rest.readings
     )
-    fitted = part(table, 0, 120)
+    fitted = table.part(0, 120)
     np.testing.assert_array_equal(infer_after(law, fitted, rest).ppm, infer_after(law, fitted, blind).ppm)
 
 
 def test_twin_a_law_that_forgets_the_chamber_infers_gas_that_is_gone(table, law):
-    rest, fitted = part(table, 120, 170), part(table, 0, 120)
+    rest, fitted = table.part(120, 170), table.part(0, 120)
     forgetful = replace(law, exchange=Exchange(0.0, np.array([1e-3, 1e-3]), law.exchange.slow))
     error, wrong = (
         np.abs(infer_after(one, fitted, rest).raw_ppm - rest.exposure_ppm).mean() for one in (law, forgetful)
@@ -76,7 +76,7 @@ def test_the_form_that_made_the_table_is_chosen(table):
 
 def test_a_table_too_short_to_fit_is_refused(table):
     with pytest.raises(UnmixError, match="expected at least 20"):
-        fit_plateaus(part(table, 0, 12), LANGMUIR)
+        fit_plateaus(table.part(0, 12), LANGMUIR)
 
 
 def test_errors_of_a_straight_line_are_the_textbook_ones():

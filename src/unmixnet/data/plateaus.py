@@ -43,14 +43,20 @@ class Plateaus:
 
     def lasting(self, least_s: float) -> "Plateaus":
         """Plateaus of at least this length; a shorter one has not settled."""
-        long = self.duration_s >= least_s
+        return self._rows(self.duration_s >= least_s)
+
+    def part(self, start: int, stop: int) -> "Plateaus":
+        """Consecutive plateaus."""
+        return self._rows(slice(start, stop))
+
+    def _rows(self, rows: slice | np.ndarray) -> "Plateaus":
         return Plateaus(
-            self.start_s[long],
-            self.duration_s[long],
+            self.start_s[rows],
+            self.duration_s[rows],
             self.gases,
-            self.exposure_ppm[long],
+            self.exposure_ppm[rows],
             self.sensors,
-            self.readings[long],
+            self.readings[rows],
         )
 
 

@@ -33,7 +33,7 @@ def run_plateaus(root: str | Path | None, seeds: int) -> list[Row]:
 def _run_fold(table: Plateaus, fold: Fold, level: str, least_s: float, seeds: int) -> list[Row]:
     """Fit and score every peer; short plateaus are dropped after the split, on both sides."""
     train, test = (
-        _samples(_part(table, side[0].start or 0, side[0].stop or len(table)).lasting(least_s))
+        _samples(table.part(side[0].start or 0, side[0].stop or len(table)).lasting(least_s))
         for side in (fold.train, fold.test)
     )
     rows: list[Row] = []
@@ -42,18 +42,6 @@ def _run_fold(table: Plateaus, fold: Fold, level: str, least_s: float, seeds: in
         fits = [PEERS[peer].fit(train, Task.CONCENTRATIONS, seed=seed) for seed in range(count)]
         rows += _score(table.gases, level, peer, [fitted.predict(test.windows) for fitted in fits], test)
     return rows
-
-
-def _part(table: Plateaus, start: int, stop: int) -> Plateaus:
-    rows = slice(start, stop)
-    return Plateaus(
-        table.start_s[rows],
-        table.duration_s[rows],
-        table.gases,
-        table.exposure_ppm[rows],
-        table.sensors,
-        table.readings[rows],
-    )
 
 
 def _samples(table: Plateaus) -> Samples:

@@ -11,7 +11,7 @@ from unmixnet.uci.plateau_fit import SETTLED_S, PlateauLaw, fit_plateaus, scaled
 from unmixnet.uci.plateau_inverse import Inferred, Knowledge, infer_plateaus
 from unmixnet.uci.steady_response import Form
 
-__all__ = ["FORMS", "Choice", "choose_form", "infer_after", "part"]
+__all__ = ["FORMS", "Choice", "choose_form", "infer_after"]
 
 _A, _K, _N = ("log A1", "log A2"), ("log K1", "log K2"), ("log n1", "log n2")
 _LAWS = (
@@ -55,21 +55,8 @@ def infer_after(law: PlateauLaw, fitted: Plateaus, rest: Plateaus) -> Inferred:
     return infer_plateaus(law, Knowledge.of(fitted), rest, pools)
 
 
-def part(table: Plateaus, start: int, stop: int) -> Plateaus:
-    """Consecutive rows of a table."""
-    rows = slice(start, stop)
-    return Plateaus(
-        table.start_s[rows],
-        table.duration_s[rows],
-        table.gases,
-        table.exposure_ppm[rows],
-        table.sensors,
-        table.readings[rows],
-    )
-
-
 def _error(table: Plateaus, form: Form, stop: int, end: int) -> float:
-    fitted, rest = part(table, 0, stop), part(table, stop, end)
+    fitted, rest = table.part(0, stop), table.part(stop, end)
     found = infer_after(fit_plateaus(fitted, form), fitted, rest)
     settled = rest.duration_s >= SETTLED_S
     share = (found.ppm - rest.exposure_ppm)[settled] / table.exposure_ppm.max(axis=0)

@@ -14,7 +14,7 @@ from unmixnet.peers.models import PEERS
 from unmixnet.peers.samples import Samples, Task
 from unmixnet.reproduce.rows import Row
 from unmixnet.uci.least_squares import standard_errors
-from unmixnet.uci.plateau_choice import FORMS, Choice, choose_form, infer_after, part
+from unmixnet.uci.plateau_choice import FORMS, Choice, choose_form, infer_after
 from unmixnet.uci.plateau_fit import SETTLED_S, PlateauLaw, fit_plateaus, prior_sd
 from unmixnet.uci.plateau_inverse import Inferred
 from unmixnet.uci.steady_response import SCALE_PPM, Form
@@ -47,7 +47,7 @@ def run_law(root: str | Path | None, forms: Sequence[Form] = FORMS) -> FittedTab
     """Choose and fit on the first 70 % of the rows; infer the rest from readings alone."""
     table = read_plateaus(data_root(root) / PLATEAUS)
     stop = int(FIT_SHARE * len(table))
-    fitted, rest = part(table, 0, stop), part(table, stop, len(table))
+    fitted, rest = table.part(0, stop), table.part(stop, len(table))
     choices = choose_form(fitted, forms)
     law = fit_plateaus(fitted, choices[0].form, steps=400)
     langmuir = next(form for form in FORMS if form.name == "Langmuir, warming")

@@ -11,7 +11,7 @@ from unmixnet.data.uci_parquet import read_uci_parquet
 from unmixnet.metrics import bootstrap_interval
 from unmixnet.reproduce.rows import Row
 from unmixnet.uci.dynamic_response import SENSOR_COLUMNS, SHARED_COLUMNS, changes_of
-from unmixnet.uci.plateau_choice import FORMS, part
+from unmixnet.uci.plateau_choice import FORMS
 from unmixnet.uci.plateau_fit import fit_plateaus
 from unmixnet.uci.plateau_table import PLATEAUS, read_plateaus
 from unmixnet.uci.steady_response import SCALE_PPM
@@ -164,7 +164,7 @@ def _from_plateaus(root: str | Path | None, sensors: tuple[str, ...], before_s: 
     table = read_plateaus(data_root(root) / PLATEAUS)
     stop = int(np.sum(table.start_s + table.duration_s <= before_s + 1))
     form = next(form for form in FORMS if form.name == "Langmuir, warming")
-    law, prior = fit_plateaus(part(table, 0, stop), form), Prior.wide(len(sensors))
+    law, prior = fit_plateaus(table.part(0, stop), form), Prior.wide(len(sensors))
     for m, sensor in enumerate(sensors):
         b, A, K = (law.P[table.sensors.index(sensor)][j] for j in (0, slice(1, 3), slice(3, 5)))
         prior.sensors[m, 0], prior.sensors_sd[m, 0] = b, 0.05
