@@ -238,7 +238,9 @@ def python_blocks() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("page", "block"), python_blocks(), ids=lambda value: value[:20])
 def test_python_of_the_pages_runs(desk, page, block):
-    exec(compile(block, page, "exec"), {})
+    made: dict = {}
+    exec(compile(block, page, "exec"), made)
+    assert set(made) > {"__builtins__"}
 
 
 def test_the_script_of_the_solver_finds_what_was_released(tmp_path):

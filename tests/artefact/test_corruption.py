@@ -102,13 +102,14 @@ ENTRY = st.builds(
 @given(st.dictionaries(st.text(max_size=3), ENTRY | JSON, max_size=3) | JSON, st.binary(max_size=17))
 def test_any_header_is_read_or_refused(tmp_path_factory, header, data: bytes):
     folder = tmp_path_factory.mktemp("any") / "bundle"
-    refused_or_sound(forge(folder, {**SOUND, "weights.safetensors": container(header, data)}))
+    assert refused_or_sound(forge(folder, {**SOUND, "weights.safetensors": container(header, data)}))
 
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(tmp_path_factory, raw: bytes):
     for name in ("weights.safetensors", "config.json", "notes.txt"):
-        refused_or_sound(forge(tmp_path_factory.mktemp("any") / "bundle", {**SOUND, name: raw}))
+        folder = tmp_path_factory.mktemp("any") / "bundle"
+        assert refused_or_sound(forge(folder, {**SOUND, name: raw}))
 
 
 @given(JSON)

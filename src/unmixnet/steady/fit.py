@@ -7,8 +7,10 @@ only recorded in it could not be told apart; with it, what sessions have in comm
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.optimize import least_squares
 
 from unmixnet.errors import ConfigError
@@ -28,49 +30,52 @@ def fit_steady(y: np.ndarray, a: np.ndarray, sessions: Sequence[int]) -> Steady:
     """The law that explains signals y (n, M) of mixtures a (n, K) in numbered sessions."""
     if not (np.all(np.isfinite(y)) and np.all(np.isfinite(a))):
         raise ConfigError("signals or shares that are not numbers", remedy="Leave such recordings out")
-    session = np.asarray(sessions)
-    (n, M), K, S = y.shape, a.shape[1], int(session.max()) + 1
-    centre = y.mean(axis=0) - 1
-    weight = np.sqrt(_WEIGHT)
-    own = np.eye(S)[session]
+    problem = _Problem(y, a, np.asarray(sessions))
+    M, K, S = problem.sizes
+    start = np.concatenate([np.zeros(M * K + M), np.tile(y.mean(axis=0) - 1, S)])
+    found = least_squares(problem.residuals, start, jac=problem.jacobian, max_nfev=60, ftol=1e-6)  # pyright: ignore
+    return problem.law(found.x)
 
-    def unpacked(row: np.ndarray) -> Steady:
-        A, log_n, levels = np.split(row, (M * K, M * K + M))
-        return Steady(A.reshape(M, K), log_n, levels.reshape(S, M))
 
-    def residuals(row: np.ndarray) -> np.ndarray:
-        law = unpacked(row)
-        left = (y - law.response(a) - law.levels[session]) / _SIGMA
-        between = law.levels - law.levels.mean(axis=0)
-        prior = (law.log_A / _SPREAD_A, law.log_n / _SPREAD_N, between / _SPREAD_LEVEL)
-        return np.concatenate([_robust(left).ravel(), *(weight * part.ravel() for part in prior)])
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Residuals whose squares add up to the sum above, over one row of ln A, ln n and o."""
 
-    def jacobian(row: np.ndarray) -> np.ndarray:
-        law = unpacked(row)
-        left = (y - law.response(a) - law.levels[session]) / _SIGMA
-        by_A, by_n = law.slopes(a)
-        steep = -_robust_slope(left)[..., None] / _SIGMA
-        each = np.eye(M)
-        top = np.concatenate(
-            [
-                (steep[..., None] * by_A[:, :, None, :] * each[None, :, :, None]).reshape(n * M, M * K),
-                (steep * by_n[:, :, None] * each).reshape(n * M, M),
-                (steep[:, :, None] * own[:, None, :, None] * each[None, :, None, :]).reshape(n * M, S * M),
-            ],
-            axis=1,
-        )
-        between = np.kron(np.eye(S) - 1 / S, each) / _SPREAD_LEVEL
-        scale = (np.eye(M * K) / _SPREAD_A, np.eye(M) / _SPREAD_N, between)
-        bottom = np.zeros((M * K + M + S * M, top.shape[1]))
-        place = 0
-        for block in scale:
-            bottom[place : place + len(block), place : place + len(block)] = weight * block
-            place += len(block)
-        return np.concatenate([top, bottom])
+    y: np.ndarray
+    a: np.ndarray
+    session: np.ndarray
 
-    start = np.concatenate([np.zeros(M * K + M), np.tile(centre, S)])
-    found = least_squares(residuals, start, jac=jacobian, max_nfev=60, ftol=1e-6)  # pyright: ignore[reportArgumentType]
-    return unpacked(found.x)
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Sensors M, substances K, sessions S."""
+        return self.y.shape[1], self.a.shape[1], int(self.session.max()) + 1
+
+    def law(self, row: np.ndarray) -> Steady:
+        M, K, S = self.sizes
+        log_A, log_n, levels = np.split(row, (M * K, M * K + M))
+        return Steady(log_A.reshape(M, K), log_n, levels.reshape(S, M))
+
+    def left(self, law: Steady) -> np.ndarray:
+        """(y − ŷ)/σ, shape (n, M)."""
+        return (self.y - law.response(self.a) - law.levels[self.session]) / _SIGMA
+
+    def residuals(self, row: np.ndarray) -> np.ndarray:
+        return np.concatenate([_robust(self.left(self.law(row))).ravel(), self._prior() @ row])
+
+    def jacobian(self, row: np.ndarray) -> np.ndarray:
+        law, (M, _, S) = self.law(row), self.sizes
+        by_A, by_n = law.slopes(self.a)
+        steep, mine = -_robust_slope(self.left(law)) / _SIGMA, np.eye(M)
+        by_level = np.einsum("ns,mp->nmsp", np.eye(S)[self.session], mine)
+        parts = (by_A[:, :, None] * mine[..., None], by_n[..., None] * mine, by_level)
+        top = [(steep.reshape(steep.shape + (1,) * (part.ndim - 2)) * part).reshape(steep.size, -1) for part in parts]
+        return np.concatenate([np.concatenate(top, axis=1), self._prior()])
+
+    def _prior(self) -> np.ndarray:
+        """Its residuals are linear in the row; of levels only the departure from their mean counts."""
+        M, K, S = self.sizes
+        between = np.kron(np.eye(S) - 1 / S, np.eye(M))
+        return np.sqrt(_WEIGHT) * block_diag(np.eye(M * K) / _SPREAD_A, np.eye(M) / _SPREAD_N, between / _SPREAD_LEVEL)
 
 
 def _robust(r: np.ndarray) -> np.ndarray:
