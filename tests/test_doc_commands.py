@@ -18,6 +18,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from bundle import tiny
+from live.linked import linked
 from unmixnet.bundle import find_bundle
 from unmixnet.cli import app
 from unmixnet.examples import example_recording
@@ -215,15 +216,8 @@ def test_a_long_command_runs(desk, command, measured, request):
 @pytest.mark.parametrize("command", [one for one in RUN if one.startswith("unmixnet live")])
 def test_a_live_command_prints_its_link_and_stops(desk, command):
     words = [word for word in words_of(command) if word != "--browser"]
-    running = subprocess.Popen(
-        [sys.executable, "-m", "unmixnet", *words, "--port", "0"], stdout=subprocess.PIPE, text=True
-    )
-    assert running.stdout is not None
-    try:
-        assert running.stdout.readline().startswith("http://127.0.0.1:")
-    finally:
-        running.terminate()
-        running.wait(30)
+    with linked([sys.executable, "-m", "unmixnet", *words, "--port", "0"]) as link:
+        assert link.startswith("http://127.0.0.1:")
 
 
 # ---------------------------------------------------------------- Python in the pages, and scripts

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 import unmixnet
+from live.linked import linked
 
 ROOT = Path(__file__).parents[1]
 LARGEST_MB = 20
@@ -149,10 +150,5 @@ def test_the_installed_program_starts_at_once(installed, measured):
 @pytest.mark.soak
 def test_the_installed_program_has_its_page(installed, tmp_path):
     command = [str(installed / "unmixnet"), "live", "--simulate", "--port", "0"]
-    running = subprocess.Popen(command, cwd=tmp_path, env=CLEAN, stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    try:
-        assert running.stdout.readline().startswith("http://127.0.0.1:")
-    finally:
-        running.terminate()
-        running.wait(30)
+    with linked(command, cwd=tmp_path, env=CLEAN) as link:
+        assert link.startswith("http://127.0.0.1:")

@@ -3,12 +3,13 @@
 import asyncio
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pytest
+
+from live.linked import linked
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FLAGS = [
@@ -55,13 +56,8 @@ def link(tmp_path_factory) -> Iterator[str]:
     arguments = f"--simulate --speed {SPEED} --port 0 --lesson-epochs 1 --store kept.db".split()
     environment = {"JAX_PLATFORMS": "cpu", **os.environ}
     command = [sys.executable, "-m", "unmixnet", "live", *arguments]
-    running = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
-    assert running.stdout is not None
-    try:
-        yield running.stdout.readline().strip()
-    finally:
-        running.terminate()
-        running.wait(20)
+    with linked(command, cwd=folder, env=environment) as link:
+        yield link
 
 
 @pytest.fixture(scope="module")
