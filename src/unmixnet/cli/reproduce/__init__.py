@@ -1,0 +1,16 @@
+"""`unmixnet reproduce …`: every table, from the data to the numbers; one file for each command."""
+
+import typer
+
+from unmixnet.cli.reproduce.audit import audit
+from unmixnet.cli.reproduce.bundles import bundles
+from unmixnet.cli.reproduce.novelty import novelty
+from unmixnet.cli.reproduce.peers import peers
+from unmixnet.cli.reproduce.studies import simulated, smellnet
+from unmixnet.cli.reproduce.uci import uci
+
+__all__ = ["app"]
+
+app = typer.Typer(help="Reproduce every table, with its null baselines and controls.", no_args_is_help=True)
+for command in (audit, peers, simulated, smellnet, novelty, uci, bundles):
+    app.command()(command)
