@@ -83,7 +83,7 @@ def test_a_data_folder_that_does_not_exist_says_how_to_name_one(tmp_path: Path, 
         load("smellnet-base")
 
 
-def test_all_seven_names_are_registered():
+def test_all_eight_names_are_registered():
     assert set(NAMES) == {
         "smellnet-base",
         "smellnet-mixture",
@@ -91,6 +91,7 @@ def test_all_seven_names_are_registered():
         "uci-plateaus",
         "simulated",
         "simulated-8",
+        "high-coupling",
         "folder",
     }
 

@@ -74,6 +74,7 @@ def test_an_unknown_protocol_names_the_known_ones():
         protocol("smellnet-base:offical")
     assert {name.split(":")[0] for name in NAMES} == {
         "smellnet-mixture", "smellnet-base", "uci-dynamic", "uci-plateaus", "simulated", "simulated-8", "folder",
+        "high-coupling",
     }  # fmt: skip
 
 

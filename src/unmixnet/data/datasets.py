@@ -133,6 +133,13 @@ def _simulated(root: str | Path | None, sensors: int = 4) -> Dataset:
     return simulated_dataset(sensors=sensors)
 
 
+def _high_coupling(root: str | Path | None) -> Dataset:
+    """Gases at a tenth to a half of the air, made by the solver; needs no files."""
+    from unmixnet.data.high_coupling import high_coupling_dataset
+
+    return high_coupling_dataset()
+
+
 NAMES: dict[str, Callable[[str | Path | None], Dataset]] = {
     "smellnet-base": _smellnet_base,
     "smellnet-mixture": _smellnet_mixture,
@@ -140,6 +147,7 @@ NAMES: dict[str, Callable[[str | Path | None], Dataset]] = {
     "uci-plateaus": _uci_plateaus,
     "simulated": _simulated,
     "simulated-8": lambda root: _simulated(root, sensors=8),
+    "high-coupling": _high_coupling,
     "folder": _folder,
 }
 """Data sets by name, each with the function that finds it under a data folder."""

@@ -272,7 +272,7 @@ NAMES: dict[str, tuple[str, str, Callable[[Dataset], tuple[Fold, ...]]]] = {
     "uci-plateaus:forward": ("the last 30 % of the plateaus after the first 70 %", "recording", _forward),
     **{
         f"{data}:{split}": (measures, resample, _official(train="training", test=f"test_{split}"))
-        for data in ("simulated", "simulated-8")
+        for data in ("simulated", "simulated-8", "high-coupling")
         for split, measures, resample in (
             ("seen", "known combinations in a session that training does not have; the truth is known", "recording"),
             ("unseen", "pairs and triples that training does not have; the truth is known", "support"),

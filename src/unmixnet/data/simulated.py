@@ -15,9 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from unmixnet.data.datasets import Dataset, Entry
-from unmixnet.data.labels import COMPONENTS
 from unmixnet.data.recording import ChannelHealth, Mixture, Recording
 from unmixnet.data.simulated_process import RATE_HZ, ROWS, VOLATILES, Setting, solve, true_process
+from unmixnet.data.simulated_world import FOODS, World
 from unmixnet.errors import ConfigError
 
 __all__ = [
@@ -51,10 +51,8 @@ have an autocorrelation of −0.49, so the noise is white.
 """
 CLEAN_AIR = -1.5
 """Logit of the counts in clean air, at offset zero."""
-STRENGTH_SD, GAIN_SD, OFFSET_SD = 0.2, 0.1, 0.15
-"""sd of log strength (each recording), of log gain and of the offset in logits (each session and sensor)."""
-_SEEN, _UNSEEN = 24, 12
-"""Pairs of foods in training, and pairs held out."""
+STRENGTH_SD, GAIN_SD, OFFSET_SD = FOODS.strength_sd, 0.1, 0.15
+"""sd of log strength (each recording of foods), of log gain and of the offset in logits (each session and sensor)."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +95,14 @@ class _Reader:
         )
 
 
-def simulated_dataset(*, sensors: int = 4, sessions: int = 6, seed: int = 0) -> Dataset:
+def simulated_dataset(*, sensors: int = 4, sessions: int = 6, seed: int = 0, world: World = FOODS) -> Dataset:
     """The data set; the traces are solved when the first recording is read."""
-    setting = Setting(sensors, sessions, seed)
+    setting = Setting(sensors, sessions, seed, world)
     plan = plan_of(setting)
     rows = zip(plan.paths, plan.splits, plan.labels, plan.sessions, strict=True)
     entries = tuple(Entry(path, split, label, f"session{session}") for path, split, label, session in rows)
-    name = "simulated" if sensors == 4 else f"simulated-{sensors}"
-    return Dataset(name, Path(name), entries, COMPONENTS, _Reader(setting))
+    name = world.name if sensors == 4 else f"{world.name}-{sensors}"
+    return Dataset(name, Path(name), entries, setting.components, _Reader(setting))
 
 
 def is_simulated(data: Dataset) -> bool:
@@ -127,21 +125,23 @@ def setting_of(data: Dataset | Setting) -> Setting:
 
 @cache
 def plan_of(setting: Setting) -> Plan:
-    """Pure foods and seen pairs in every session (the last one only for testing), unseen pairs and triples apart."""
+    """Pure substances and seen pairs in every session (the last only for testing), unseen pairs and triples apart."""
     sessions, rng = setting.sessions, np.random.default_rng([setting.seed, 1])
-    pairs = list(combinations(COMPONENTS, 2))
-    chosen = [pairs[i] for i in rng.permutation(len(pairs))[: _SEEN + _UNSEEN]]
-    triples = [tuple(rng.permutation(COMPONENTS)[:3].tolist()) for _ in range(_UNSEEN)]
+    components, seen, unseen = setting.components, setting.world.seen, setting.world.unseen
+    pairs = list(combinations(components, 2))
+    chosen = [pairs[i] for i in rng.permutation(len(pairs))[: seen + unseen]]
+    triples = [tuple(rng.permutation(components)[:3].tolist()) for _ in range(unseen)]
     rows: list[tuple[str, Mixture, int]] = []
     for session in range(sessions):
         split = "test_seen" if session == sessions - 1 else "training"
-        rows += [(split, Mixture.from_parts([food], [100.0]), session) for food in COMPONENTS]
-        for k, pair in enumerate(chosen[:_SEEN]):
+        rows += [(split, Mixture.from_parts([name], [100.0]), session) for name in components]
+        for k, pair in enumerate(chosen[:seen]):
             share = (20.0, 50.0, 80.0)[(session + k) % 3]
             rows.append((split, Mixture.from_parts(pair, [share, 100 - share]), session))
-    for k, support in enumerate([*chosen[_SEEN:], *triples]):
+    for k, support in enumerate([*chosen[seen:], *triples]):
         parts = (50.0, 50.0) if len(support) == 2 else (33.0, 33.0, 34.0)
-        rows.append(("test_unseen", Mixture.from_parts(support, parts), k % sessions))
+        label = Mixture.from_parts(support, parts)
+        rows += [("test_unseen", label, (k + again) % sessions) for again in range(setting.world.repeats)]
     paths = [f"{split}/{_recipe(label)}.s{session}" for split, label, session in rows]
     splits, labels, when = zip(*rows, strict=True)
     return Plan(tuple(paths), splits, labels, when)
@@ -153,10 +153,10 @@ def _recipe(label: Mixture) -> str:
 
 
 def shares(setting: Setting) -> np.ndarray:
-    """Strength times ratios of every recording, (recording, 12): the factors on the pure amounts."""
+    """Strength times ratios of every recording, (recording, K): the factors on the pure amounts."""
     plan, rng = plan_of(setting), np.random.default_rng([setting.seed, 2])
-    ratios = np.array([label.vector(COMPONENTS) for label in plan.labels])
-    return np.exp(rng.normal(0, STRENGTH_SD, len(ratios)))[:, None] * ratios
+    ratios = np.array([label.vector(setting.components) for label in plan.labels])
+    return np.exp(rng.normal(0, setting.world.strength_sd, len(ratios)))[:, None] * ratios
 
 
 def drift(setting: Setting) -> Drift:

@@ -11,13 +11,11 @@ import numpy as np
 
 from unmixnet.bounds import Bound, cramer_rao, linearised, reading_sd
 from unmixnet.data.datasets import Dataset
-from unmixnet.data.labels import COMPONENTS
 from unmixnet.data.simulated import (
     CLEAN_AIR,
     FULL_SCALE_COUNTS,
     GAIN_SD,
     OFFSET_SD,
-    STRENGTH_SD,
     Setting,
     drift,
     noise_counts,
@@ -32,7 +30,7 @@ __all__ = ["RecordingBounds", "forward_map", "recording_bounds"]
 
 @dataclass(frozen=True, eq=False)
 class RecordingBounds:
-    """Bounds of one recording: with its components known, and among all twelve."""
+    """Bounds of one recording: with its components known, and among all components."""
 
     path: str
     known_support: Bound
@@ -50,9 +48,15 @@ def recording_bounds(data: Dataset | Setting, indices: Sequence[int], *, fine: b
     import jax
 
     setting = setting_of(data)
-    K, M, plan, moved = len(COMPONENTS), setting.sensors, plan_of(setting), drift(setting)
-    names = (*COMPONENTS, "log strength", *(f"{what} {m + 1}" for what in ("log gain", "offset") for m in range(M)))
-    prior = np.concatenate([np.full(K, np.inf), [STRENGTH_SD], np.full(M, GAIN_SD), np.full(M, OFFSET_SD)])
+    K, M, plan, moved = len(setting.components), setting.sensors, plan_of(setting), drift(setting)
+    names = (
+        *setting.components,
+        "log strength",
+        *(f"{what} {m + 1}" for what in ("log gain", "offset") for m in range(M)),
+    )
+    prior = np.concatenate(
+        [np.full(K, np.inf), [setting.world.strength_sd], np.full(M, GAIN_SD), np.full(M, OFFSET_SD)]
+    )
     released, bounds = shares(setting), []
     with jax.enable_x64(False):
         at = linearised(forward_map(setting, fine=fine))
@@ -84,7 +88,7 @@ def forward_map(setting: Setting, *, fine: bool = True):
     chamber = fine_chamber(setting).chamber if fine else setting.chamber
     repeat = 1 if fine else round(RATE_HZ)
     geometry, process = chamber.geometry(), true_process(setting, chamber)
-    K, M = len(COMPONENTS), setting.sensors
+    K, M = len(setting.components), setting.sensors
 
     def forward(latent):
         a, log_strength, log_gain, offset = jnp.split(latent, (K, K + 1, K + 1 + M))

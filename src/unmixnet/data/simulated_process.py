@@ -13,7 +13,7 @@ import numpy as np
 
 from unmixnet.builders import portable_enose
 from unmixnet.chamber import Chamber
-from unmixnet.data.labels import COMPONENTS
+from unmixnet.data.simulated_world import FOODS, VOLATILES, World
 from unmixnet.errors import ConfigError, SolveError
 from unmixnet.refinement import Refinement, refine
 
@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from unmixnet.physics.state import Process
 
 __all__ = ["PARTS", "RATE_HZ", "ROWS", "VOLATILES", "Setting", "fine_chamber", "solve", "true_process"]
-
-VOLATILES = {
-    "banana": "isoamyl acetate",
-    "orange": "limonene",
-    "pear": "hexyl acetate",
-    "apple": "ethyl butyrate",
-    "mango": "myrcene",
-    "peach": "gamma-decalactone",
-    "strawberry": "ethyl acetate",
-    "clove": "eugenol",
-    "coriander": "linalool",
-    "garlic": "diallyl disulfide",
-    "almond": "benzaldehyde",
-    "cumin": "cuminaldehyde",
-}
-"""The volatile that each food stands for."""
 
 RATE_HZ, ROWS = 10.0, 600
 PARTS = 4
@@ -48,11 +32,12 @@ _BATCH = 32
 
 @dataclass(frozen=True)
 class Setting:
-    """What fixes a simulated data set: the number of sensors, of sessions (the last is for testing), and the seed."""
+    """What fixes a simulated data set: the number of sensors, of sessions (the last is for testing), seed and world."""
 
     sensors: int = 4
     sessions: int = 6
     seed: int = 0
+    world: World = FOODS
 
     def __post_init__(self) -> None:
         if self.sensors < 1 or self.sessions < 2:
@@ -65,7 +50,13 @@ class Setting:
     @property
     def chamber(self) -> Chamber:
         """The hand-held e-nose with these sensors: what a model may know of the chamber."""
-        return portable_enose(sensors=tuple(f"MOX{m + 1}" for m in range(self.sensors)))
+        names = tuple(f"MOX{m + 1}" for m in range(self.sensors))
+        return portable_enose(sensors=names, flow_m3_s=self.world.flow_m3_s)
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Substances, in the order of the labels."""
+        return self.world.components
 
 
 @cache
@@ -75,7 +66,7 @@ def fine_chamber(setting: Setting) -> Refinement:
 
 
 def solve(setting: Setting, shares: np.ndarray, *, save: Sequence[str] = ("y",), every: int = 1) -> "Saved":
-    """What the solver gives for strength times ratios, (recording, 12): leaves of shape (recording, row, ...).
+    """What the solver gives for strength times ratios, (recording, K): leaves of shape (recording, row, ...).
 
     Arguments:
         save: as in `rollout`.
@@ -107,17 +98,18 @@ def _runner(setting: Setting, save: tuple[str, ...], every: int) -> Any:
     import jax
     import jax.numpy as jnp
 
-    from unmixnet.physics.rollout import rollout
+    from unmixnet.physics.rollout import Policy, rollout
     from unmixnet.physics.state import clean_air
 
-    chamber = fine_chamber(setting).chamber
+    chamber, policy = fine_chamber(setting).chamber, Policy(substeps_diffusion=setting.world.substeps)
     geometry, process = chamber.geometry(), true_process(setting, chamber)
 
     @jax.jit
     @jax.vmap
     def run(share):
         this = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * share)
-        result = rollout(this, geometry, clean_air(this, geometry), jnp.asarray(1 / RATE_HZ), ROWS, save=save)
+        start, dt = clean_air(this, geometry), jnp.asarray(1 / RATE_HZ)
+        result = rollout(this, geometry, start, dt, ROWS, save=save, policy=policy)
         return jax.tree.map(lambda leaf: leaf[every - 1 :: every], result.saved), result.status
 
     return run
@@ -126,7 +118,7 @@ def _runner(setting: Setting, save: tuple[str, ...], every: int) -> Any:
 def true_process(setting: Setting, chamber: Chamber | None = None) -> "Process":
     """The coefficients that made the recordings, for `chamber` (by default the coarse one).
 
-    `source.amount` is what a pure recording of strength one releases. Twelve volatiles diffuse as Fuller's method
+    `source.amount` is what a pure recording of strength one releases. The volatiles diffuse as Fuller's method
     says; made-up sensors whose selectivities overlap, as those of metal oxides do, differ in what they adsorb, how
     long they keep it and how they answer. A sensor is the same however many there are beside it.
     """
@@ -138,14 +130,14 @@ def true_process(setting: Setting, chamber: Chamber | None = None) -> "Process":
     from unmixnet.physics.state import Process, Schedule
 
     chamber = setting.chamber if chamber is None else chamber
-    rows = [species("air"), *(species(VOLATILES[food]) for food in COMPONENTS)]
+    rows = [species(setting.world.carrier), *(species(volatile) for _, volatile in setting.world.volatiles)]
     conditions = Conditions.of()
     masses, volumes = (_array([getattr(row, key) for row in rows]) for key in ("molar_mass_g_mol", "diffusion_volume"))
     air = np.zeros((1, len(chamber.cells), len(rows)))
     air[..., 0] = 1
     surface, readout = _sensors(setting)
     return Process(
-        source=_source(chamber, setting.seed),
+        source=_source(chamber, setting),
         flow=chamber.velocities(),
         diffusion=MaxwellStefan(
             fuller_diffusivity(masses, volumes, conditions.temperature, conditions.pressure),
@@ -159,12 +151,12 @@ def true_process(setting: Setting, chamber: Chamber | None = None) -> "Process":
     )
 
 
-def _source(chamber: Chamber, seed: int) -> Any:
+def _source(chamber: Chamber, setting: Setting) -> Any:
     """A food fills its jar: every food has its own amount and pace, the whole headspace receives it."""
     from unmixnet.physics.source import RiseDecay, Source
 
-    rng, K = np.random.default_rng([seed, 3]), len(COMPONENTS)
-    amount = 4e-7 * np.exp(rng.normal(0, 0.3, K))
+    rng, K = np.random.default_rng([setting.seed, 3]), len(setting.components)
+    amount = setting.world.amount_mol * np.exp(rng.normal(0, 0.3, K))
     rise, decay = (np.exp(rng.uniform(np.log(lo), np.log(hi), K)) for lo, hi in ((1, 15), (10, 80)))
     p_src = np.zeros(len(chamber.cells))
     p_src[chamber.cells_of("source")] = chamber.volume_m3[chamber.cells_of("source")]
@@ -177,11 +169,13 @@ def _sensors(setting: Setting) -> tuple[Any, Any]:
     from unmixnet.physics.adsorption import Surface
     from unmixnet.physics.readout import Logarithmic, Readout
 
-    M, K = setting.sensors, len(COMPONENTS)
+    M, K = setting.sensors, len(setting.components)
     draws = [np.random.default_rng([setting.seed, 4, m]) for m in range(M)]
     log_ads, log_des, log_beta = (np.stack([rng.normal(0, spread, K) for rng in draws]) for spread in (0.8, 0.6, 0.5))
     tau = np.array([rng.uniform(2, 6) for rng in draws])
-    surface = Surface(_array(60 * np.exp(log_ads)), _array(0.1 * np.exp(log_des)), _array(np.full(M, 1e-10)))
+    surface = Surface(
+        _array(setting.world.k_ads * np.exp(log_ads)), _array(0.1 * np.exp(log_des)), _array(np.full(M, 1e-10))
+    )
     readout = Readout(
         beta=_array(np.exp(log_beta)),
         g=Logarithmic(_array(np.full(M, 3.0))),

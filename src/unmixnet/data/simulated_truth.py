@@ -19,7 +19,7 @@ __all__ = ["TrueStates", "advective_flux", "true_states"]
 
 @dataclass(frozen=True, eq=False)
 class TrueStates:
-    """True states of R recordings at T times, of K = 12 odorants.
+    """True states of R recordings at T times, of K odorants.
 
     Arguments:
         paths: of the recordings.
