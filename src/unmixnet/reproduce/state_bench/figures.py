@@ -1,0 +1,132 @@
+"""Pictures of the states: trajectories of a new mixture, and the phase space of the two residuals."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+
+from unmixnet.data.pieces import Piece
+from unmixnet.plots.style import INK, MUTED, PALETTE, figure_style
+from unmixnet.reproduce.benches import NetworkBench
+from unmixnet.reproduce.inverse_bench import trained
+from unmixnet.reproduce.recall import Recall
+from unmixnet.reproduce.run import Options, config_of
+from unmixnet.reproduce.state_bench.gather import PROTOCOLS, Judged
+from unmixnet.reproduce.state_bench.judge import MASS, MS, judge_network, predicted_states
+from unmixnet.reproduce.state_bench.physical import PhysicalStates
+from unmixnet.reproduce.state_bench.residuals import mass_errors, ms_residuals
+from unmixnet.reproduce.state_bench.worlds import World
+from unmixnet.reproduce.work import Work
+
+__all__ = ["draw_phase_space", "draw_states", "draw_trajectories"]
+
+_UNSEEN = PROTOCOLS[1]
+_LABELS = {
+    "C": "concentration at the sensors [mol/m³]",
+    "J": "mean |diffusive flux| [mol/(m² s)]",
+    "θ": "coverage [–]",
+    "M": "odorants in the gas [mol]",
+}
+_NAMES = {"adr-gnn": "ADR-GNN, projected", "unmixnet": "UnMixNet, one factor per substance"}
+
+
+def draw_states(
+    judged: Sequence[Judged], work: Work, options: Options, root: str | Path | None, folder: Path
+) -> list[Path]:
+    """Every picture for which ADR-GNN and UnMixNet are finished, with seed 0."""
+    folder.mkdir(parents=True, exist_ok=True)
+    recall, made = Recall(root), []
+    for one in judged:
+        world, found, verdicts = one.world, {}, {}
+        for job in one.jobs:
+            if job.variant.name in _NAMES and job.seed == 0 and work.read_weights(job) is not None:
+                bench = NetworkBench(config_of(job.study, job.variant, options), world.turn, recall)  # pyright: ignore[reportArgumentType]
+                model = trained(bench, job, work)
+                found[job.variant.name] = predicted_states(world, bench, model, world.turn.tests[_UNSEEN])
+                verdicts |= judge_network(world, bench, model, job.variant.name)["verdict"]
+        if len(found) == len(_NAMES):
+            made.append(draw_trajectories(world, found, folder / f"states_{world.name}_trajectories.png"))
+            if world.laws is not None:
+                made.append(draw_phase_space(world, verdicts, folder / f"states_{world.name}_phase.png"))
+    return made
+
+
+def draw_trajectories(world: World, found: dict[str, PhysicalStates], path: Path) -> Path:
+    """C(t), J(t), Θ(t), M(t) of one recording of a new mixture: the one whose reference is the typical one."""
+    pieces = world.turn.tests[_UNSEEN]
+    truth = world.of(pieces)
+    which = _typical(truth)
+    with figure_style():
+        fig, axes = plt.subplots(2, 2, figsize=(10, 6), sharex=True, layout="constrained")
+        for ax, (what, label) in zip(axes.flat, _LABELS.items(), strict=True):
+            curve = truth.scalars()[what][which]
+            seconds = np.arange(1, len(curve) + 1)
+            ax.plot(seconds, curve, color=INK, lw=2.4, label="reference")
+            for k, (name, states) in enumerate(found.items()):
+                colour = PALETTE[0] if name == "unmixnet" else PALETTE[5]
+                all_of = states.scalars()[what]
+                ax.plot(seconds, all_of[which], color=colour, ls=("-", (0, (4, 2)))[k % 2], label=_NAMES[name])
+            ax.set(title=what, ylabel=label)
+            ax.set_ylim(bottom=min(0, ax.get_ylim()[0]))
+        for ax in axes[1]:
+            ax.set_xlabel("time since the recording began [s]")
+        axes[0, 0].legend()
+        fig.suptitle(f"{_WORLD[world.name]}: {_recipe(pieces[which])}", x=0.01, ha="left", fontsize=10)
+        fig.savefig(path)
+        plt.close(fig)
+    return path
+
+
+_WORLD = {
+    "real": "A measured trace; the reference is the frozen simulator's answer to the known recipe",
+    "frozen": "A trace made by the frozen simulator",
+    "sips": "A trace made by the Sips simulator",
+}
+
+
+def draw_phase_space(world: World, verdicts: dict[str, dict[str, dict[str, list[float]]]], path: Path) -> Path:
+    """Every test recording at (MS residual, mass error), with the reference itself as the floor of a projection."""
+    with figure_style():
+        fig, ax = plt.subplots(figsize=(7.5, 5.2), layout="constrained")
+        shown = {
+            "adr-gnn": ("ADR-GNN, projected", PALETTE[5]),
+            "unmixnet, projected": ("UnMixNet, projected like a baseline", PALETTE[4]),
+            "unmixnet": ("UnMixNet, its own rollout (rounding, by construction)", PALETTE[0]),
+        }
+        for reading, (label, colour) in shown.items():
+            points = [np.array([part[MS], part[MASS]]) for part in verdicts[reading].values()]
+            _cloud(ax, np.concatenate(points, axis=1), label, colour)
+        for pieces in world.turn.tests.values():
+            truth, shares = world.of(pieces), world.shares[world.rows(pieces)]
+            assert world.laws is not None
+            at = np.array([ms_residuals(truth, world.laws, shares), mass_errors(truth, world.laws, shares)])
+            ax.plot(*at, ".", ms=4, color=MUTED, label="reference, read like a projection" if pieces else None)
+        handles, labels = ax.get_legend_handles_labels()
+        unique = dict(zip(labels, handles, strict=True))
+        ax.legend(unique.values(), unique.keys(), loc="upper left", fontsize=8)
+        ax.set(xscale="log", yscale="log", xlabel="mean Maxwell–Stefan residual [–]", ylabel="mass error [–]")
+        ax.set_title("Closure of every test recording")
+        fig.savefig(path)
+        plt.close(fig)
+    return path
+
+
+def _cloud(ax: Axes, points: np.ndarray, label: str, colour: str) -> None:
+    """Points, and a cross at their geometric mean."""
+    points = np.maximum(points, 1e-12)
+    ax.plot(*points, "o", ms=4, alpha=0.5, mew=0, color=colour, label=label)
+    ax.plot(*np.exp(np.log(points).mean(axis=1)), "+", ms=14, mew=2, color=colour)
+
+
+def _typical(truth: PhysicalStates) -> int:
+    """The recording whose mean concentration is the median of all."""
+    level = truth.scalars()["C"].mean(axis=1)
+    return int(np.argsort(level)[len(level) // 2])
+
+
+def _recipe(piece: Piece) -> str:
+    assert piece.label is not None
+    shares = zip(piece.label.names, piece.label.ratios, strict=True)
+    return ", ".join(f"{name} {100 * ratio:.0f} %" for name, ratio in shares)

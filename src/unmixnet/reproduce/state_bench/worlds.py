@@ -1,0 +1,181 @@
+"""Where states are judged: real traces, traces of the frozen simulator, traces of a structurally different one.
+
+All three have the recordings of SmellNet's clean protocol: recipes, sessions and splits. `real` keeps the measured
+traces and takes the frozen simulator's states of the known recipe as reference; in `frozen` and `sips` the traces are
+made too, and the reference is what really happened.
+"""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import jax.numpy as jnp
+import numpy as np
+
+from unmixnet.data.codes import ChannelHealth
+from unmixnet.data.datasets import Dataset, Entry
+from unmixnet.data.pieces import Piece
+from unmixnet.data.recording import Recording
+from unmixnet.data.response import FULL_SCALE_COUNTS, log_conductance
+from unmixnet.errors import ConfigError
+from unmixnet.inference.precision import single_precision
+from unmixnet.reproduce.recall import Recall
+from unmixnet.reproduce.state_bench.nuisances import Nuisances
+from unmixnet.reproduce.state_bench.physical import PhysicalStates
+from unmixnet.reproduce.state_bench.residuals import Laws
+from unmixnet.reproduce.state_bench.sips_simulator import SipsSimulator
+from unmixnet.reproduce.turns import Turn
+from unmixnet.simulator import FrozenSimulator
+from unmixnet.simulator.solve import solve_all
+
+__all__ = ["WORLDS", "World", "frozen_states", "laws_of", "make_world"]
+
+WORLDS = ("real", "frozen", "sips")
+RATE_HZ, ROWS = 10.0, 600
+STRENGTH_SD = 0.25
+"""Of the logarithm: how much recordings of one recipe differ in amount, in the simulated worlds."""
+_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class World:
+    """Recordings, and the states that a model of them is compared with.
+
+    Arguments:
+        name: one of `WORLDS`.
+        turn: training and test recordings.
+        states: reference of every recording, in the order of `place`.
+        place: row of each recording, by its path.
+        shares: strength times ratios of every recording, (n, K).
+        laws: by which projected states are judged; None where the reference obeys others.
+        implied: states of any recipes (n, K) at strength one.
+    """
+
+    name: str
+    turn: Turn
+    states: PhysicalStates
+    place: dict[str, int]
+    shares: np.ndarray
+    laws: Laws | None
+    implied: Callable[[np.ndarray], PhysicalStates]
+
+    @property
+    def same_graph(self) -> bool:
+        """Whether the reference lives on UnMixNet's own cells and edges."""
+        return self.laws is not None
+
+    def of(self, pieces: Sequence[Piece]) -> PhysicalStates:
+        """Reference states of some recordings."""
+        return self.states.chosen(self.rows(pieces))
+
+    def rows(self, pieces: Sequence[Piece]) -> list[int]:
+        """Their places."""
+        return [self.place[piece.path] for piece in pieces]
+
+
+def make_world(name: str, simulator: FrozenSimulator, turn: Turn, recall: Recall, *, steps: int) -> World:
+    """One of `WORLDS`, with states at the first `steps` seconds of every recording."""
+    pieces = list({p.path: p for side in (turn.train, *turn.tests.values()) for p in side}.values())
+    ratios = np.array([piece.label.vector(turn.data.components) for piece in pieces if piece.label])
+    place, K = {piece.path: i for i, piece in enumerate(pieces)}, ratios.shape[1]
+    if tuple(turn.data.components) != simulator.components:
+        raise ConfigError("the simulator knows other substances", remedy="Calibrate one on smellnet-mixture")
+    if name == "real":
+        implied = partial(frozen_states, simulator, steps=steps)
+        return World(name, turn, implied(ratios), place, ratios, laws_of(simulator), implied)
+    strength = np.exp(np.random.default_rng([_SEED, 79]).normal(0, STRENGTH_SD, len(pieces)))
+    shares = strength[:, None] * ratios
+    level, noise = _real_levels(turn, recall, simulator.channels)
+    added = noise.drawn([piece.session or piece.path for piece in pieces], ROWS, seed=_SEED)
+    if name == "frozen":
+        clean = _frozen_traces(simulator, shares, level)
+        made = _dataset(name, turn.data, place, simulator.channels, clean + added)
+        implied = partial(frozen_states, simulator, steps=steps)
+        return World(name, replace(turn, data=made), implied(shares), place, shares, laws_of(simulator), implied)
+    sips = SipsSimulator.drawn(simulator.channels, K, seed=_SEED)
+    played = sips.play(ratios, seconds=round(ROWS / RATE_HZ), strength=strength)
+    clean = _matched(played.signal[:, :ROWS], level, [place[piece.path] for piece in turn.train])
+    made = _dataset(name, turn.data, place, simulator.channels, clean + added)
+    states = _first(played.states, steps)
+    return World(
+        name,
+        replace(turn, data=made),
+        states,
+        place,
+        shares,
+        None,
+        lambda a: _first(sips.play(a, seconds=steps).states, steps),
+    )
+
+
+def frozen_states(simulator: FrozenSimulator, shares: np.ndarray, *, steps: int) -> PhysicalStates:
+    """States that the frozen simulator implies, of every cell; `simulate` gives those at the sensors alone."""
+    chamber = simulator.chamber
+    n, settled = len(shares), np.full((len(shares), len(chamber.sensors)), np.nan)
+    with single_precision():
+        run = simulator._run(steps)
+        found = solve_all(simulator.process, run, np.asarray(shares, float), np.ones(n), settled)
+    N = found["N"][..., 1:].astype(float)
+    cells = np.array([chamber.index[sensor.cell] for sensor in chamber.sensors])
+    J, theta = (found[name][..., 1:].astype(float) for name in ("J", "theta"))
+    return PhysicalStates(N / chamber.volume_m3[:, None], J, theta, N.sum(axis=2), cells)
+
+
+def laws_of(simulator: FrozenSimulator) -> Laws:
+    """What the states of a frozen simulator obey."""
+    with single_precision():
+        run = simulator._run(1)
+        step = jnp.asarray(simulator.step_s, jnp.float32)
+    substeps = run.policy.substeps_advection, run.policy.substeps_diffusion
+    return Laws(simulator.process, run.geometry, step, *substeps)
+
+
+def _real_levels(turn: Turn, recall: Recall, channels: Sequence[str]) -> tuple[np.ndarray, Nuisances]:
+    """Mean log conductance of the training recordings (n, M), and how those of one recipe differ."""
+    read = [recall(turn.data, piece).select(channels).readings[:ROWS] for piece in turn.train]
+    traces = log_conductance(np.stack(read))
+    recipes = [str(piece.label) for piece in turn.train]
+    sessions = [piece.session or piece.path for piece in turn.train]
+    return traces.mean(axis=1), Nuisances.measured(traces, recipes, sessions)
+
+
+def _frozen_traces(simulator: FrozenSimulator, shares: np.ndarray, level: np.ndarray) -> np.ndarray:
+    """Log conductance at 10 Hz, (n, rows, M), in the units that the simulator was calibrated in."""
+    signal = simulator.simulate(shares, seconds=ROWS / RATE_HZ).trace(RATE_HZ)[:, :ROWS]
+    if simulator.ready is not None and simulator.ready.standardise:
+        return signal * np.array(simulator.ready.sd) + np.array(simulator.ready.mean)
+    return signal * level.std(axis=0) + level.mean(axis=0)
+
+
+def _matched(signal: np.ndarray, level: np.ndarray, train: Sequence[int]) -> np.ndarray:
+    """A signal moved and stretched until its training recordings have the mean and spread of the real ones."""
+    mine = signal[list(train)].mean(axis=1)
+    return (signal - mine.mean(axis=0)) / mine.std(axis=0) * level.std(axis=0) + level.mean(axis=0)
+
+
+def _first(states: PhysicalStates, steps: int) -> PhysicalStates:
+    names = ("concentration", "flux", "coverage", "mass")
+    return replace(states, **{name: getattr(states, name)[:, :steps] for name in names})
+
+
+def _dataset(name: str, like: Dataset, place: dict[str, int], channels: tuple[str, ...], traces: np.ndarray) -> Dataset:
+    """A data set whose recordings are these traces of log conductance, as counts of a 10-bit converter."""
+    counts = np.round(FULL_SCALE_COUNTS / (1 + np.exp(-traces)))
+    # Finished trainings are found by the name of their data: other traces need another name.
+    name = f"states-{name}-{hashlib.sha256(counts.astype(np.int16).tobytes()).hexdigest()[:12]}"
+
+    def read(data: Dataset, entry: Entry) -> Recording:
+        return Recording(
+            time_s=np.arange(ROWS) / RATE_HZ,
+            readings=counts[place[entry.path]].copy(),
+            channels=channels,
+            units=("counts",) * len(channels),
+            sample_rate_Hz=RATE_HZ,
+            device=name,
+            path=entry.path,
+            label=entry.label,
+            health=(ChannelHealth.OK,) * len(channels),
+        )
+
+    return Dataset(name, like.root, like.entries, like.components, read)
