@@ -22,7 +22,7 @@ from unmixnet.metrics import r_squared
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.reproduce.benches import NetworkBench
 
-__all__ = ["QUANTITIES", "StateScore", "States", "factors", "inferred_states", "state_scores"]
+__all__ = ["QUANTITIES", "StateScore", "States", "factors", "inferred_states", "state_scores", "true_states_of"]
 
 QUANTITIES = ("concentration", "flux", "coverage")
 _BATCH = 32
@@ -54,10 +54,10 @@ class StateScore:
 def state_scores(bench: NetworkBench, model: UnMixNet) -> list[StateScore]:
     """R² on the tests of a turn; factors come from its training recordings."""
     training = hold_out(bench.turn.train, share=bench.config.data.validation).train
-    scale = factors(inferred_states(bench, model, training), _true(bench, training))
+    scale = factors(inferred_states(bench, model, training), true_states_of(bench, training))
     found = []
     for protocol, pieces in bench.turn.tests.items():
-        guess, truth = inferred_states(bench, model, pieces), _true(bench, pieces)
+        guess, truth = inferred_states(bench, model, pieces), true_states_of(bench, pieces)
         for quantity in QUANTITIES:
             x_hat, x = (getattr(states, quantity) for states in (guess, truth))
             raw, scaled = (r_squared(part.ravel(), x.ravel()) for part in (x_hat, x_hat * scale[quantity]))
@@ -103,7 +103,7 @@ def _solved(model: UnMixNet, windows: jax.Array) -> PyTree:
     return jax.vmap(one)(windows)
 
 
-def _true(bench: NetworkBench, pieces: Sequence[Piece]) -> States:
+def true_states_of(bench: NetworkBench, pieces: Sequence[Piece]) -> States:
     """The truth at the seconds that a window's solver steps end at."""
     data = bench.turn.data
     place = {entry.path: i for i, entry in enumerate(data.entries)}
