@@ -16,6 +16,7 @@ from unmixnet.provenance import provenance
 from unmixnet.reproduce import code
 from unmixnet.reproduce.benches import Bench, ClassicalBench, NetworkBench
 from unmixnet.reproduce.code import code_version
+from unmixnet.reproduce.concentrated import bench_for
 from unmixnet.reproduce.inverse_bench import InverseBench
 from unmixnet.reproduce.recall import Recall
 from unmixnet.reproduce.recipes import recipe
@@ -201,7 +202,7 @@ def _bench(job: Job, work: Work, recall: Recall, options: Options) -> Bench:
     if isinstance(variant, Posterior):
         return SteadyBench(variant, turn, recall)
     if isinstance(variant, Network):
-        return NetworkBench(config_of(study, variant, options), turn, recall)
+        return bench_for(turn)(config_of(study, variant, options), turn, recall)
     network = source_of(study, variant)
     jobs = {seed: _job(study, turn, network, seed, options) for seed in range(options.seeds)}
     bench = NetworkBench(config_of(study, network, options), turn, recall)

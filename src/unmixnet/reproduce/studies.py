@@ -66,6 +66,26 @@ def _simulated(sensors: int) -> Study:
     return Study(name, (f"{name}:seen", f"{name}:unseen"), "simulated", variants)
 
 
+_FEW = (*NULLS, "ridge", "extra-trees")
+"""Peers beside the ablations."""
+
+
+def _high_coupling() -> Study:
+    """Peers see what the networks see, as one window; weights are kept, since states are compared with the truth."""
+    windows = Preprocessing(
+        ("MOX1", "MOX2", "MOX3", "MOX4"),
+        baseline=Baseline.RECORDING,
+        response=Response.LOG_CONDUCTANCE,
+        baseline_s=1.0,
+        standardise=False,
+        window=600,
+        stride=600,
+    )
+    kept = tuple(replace(variant, keep=True) for variant in ABLATIONS)
+    variants = (*_peers(windows, _FEW), UNMIXNET, *kept)
+    return Study("high-coupling", ("high-coupling:seen", "high-coupling:unseen"), "high-coupling", variants)
+
+
 _MIXTURE = (
     *_peers(MIXTURE_WINDOWS),
     *_whole(MIXTURE_RECORDINGS, ("1-NN", "15-NN log", "15-NN log weighted", "extra-trees")),
@@ -73,6 +93,7 @@ _MIXTURE = (
     Posterior(replace(MIXTURE_RECORDINGS, response=Response.LOG_CONDUCTANCE)),
     UNMIXNET,
 )
+_ABLATED = (*_peers(MIXTURE_WINDOWS, _FEW), UNMIXNET, *ABLATIONS)
 _BASE = (*_peers(BASE_WINDOWS, ("chance", "1-NN", "5-NN", "ridge", "extra-trees")), *BASELINES, UNMIXNET)
 
 
@@ -91,6 +112,11 @@ STUDIES: dict[str, tuple[Study, ...]] = {
         _mixture("leave-session-out", "leave-session-out", groups=6, most_seeds=3),
         Study("base", ("smellnet-base:official",), "smellnet-base", _BASE),
         Study("base-six-fold", ("smellnet-base:six-fold",), "smellnet-base", _BASE, most_seeds=3),
+    ),
+    "ablation": (
+        _high_coupling(),
+        _mixture("leave-support-out", "leave-support-out", variants=_ABLATED, groups=6, most_seeds=3),
+        _mixture("clean", "clean:seen", "clean:unseen", variants=_ABLATED, most_seeds=3),
     ),
 }
 """Studies by the command that runs them."""

@@ -1,0 +1,87 @@
+"""Networks on the high-coupling recordings: they know the chamber, and the order of magnitude of what is released.
+
+UnMixNet starts at 100 ppm, and the sensors see only k_ads c: from there no gradient leads to a tenth of the air. Here
+its release starts at `TYPICAL_MOL` and its adsorption as much lower, in every variant alike; everything else is the
+recipe's.
+"""
+
+import dataclasses
+
+import equinox as eqx
+import jax
+import numpy as np
+from jaxtyping import PyTree
+
+from unmixnet.baselines.interface import Baseline
+from unmixnet.data.high_coupling import HIGH_COUPLING, TYPICAL_MOL
+from unmixnet.data.simulated import setting_of
+from unmixnet.model.release import CONCENTRATION
+from unmixnet.model.unmixnet import UnMixNet, draught
+from unmixnet.reproduce.benches import NetworkBench, Tick
+from unmixnet.reproduce.turns import Turn
+from unmixnet.training.epoch import make_epoch
+from unmixnet.training.schooling import schooled
+from unmixnet.training.trainer import Fit, fit
+
+__all__ = ["ConcentratedBench", "at_amount", "bench_for"]
+
+
+def bench_for(turn: Turn) -> type[NetworkBench]:
+    """The bench of a turn's networks."""
+    return ConcentratedBench if turn.data.name == HIGH_COUPLING.name else NetworkBench
+
+
+def at_amount(model: UnMixNet, moles: float, seconds: float) -> UnMixNet:
+    """The model with a release of `moles` in so many seconds, and with adsorption slower by what the air then holds.
+
+    Arguments:
+        moles: of a substance alone, at strength one.
+    """
+    released = CONCENTRATION * draught(model.chamber) * seconds
+    held = moles / float(np.sum(model.chamber.volume_m3))
+    more, less = np.log(moles / released), np.log(held / CONCENTRATION)
+    release, kinetics = model.release.coefficients, model.kinetics.pairs.W
+    assert release.bias is not None and kinetics.bias is not None
+    return eqx.tree_at(
+        lambda m: (m.release.coefficients.bias, m.kinetics.pairs.W.bias),
+        model,
+        (release.bias.at[0].add(more), kinetics.bias.at[0].add(-less)),
+    )
+
+
+class ConcentratedBench(NetworkBench):
+    """As every network, from a start at high concentrations."""
+
+    def model(self, seed: int) -> PyTree:
+        """The model before training."""
+        drawn = super().model(seed)
+        if isinstance(drawn, Baseline):
+            return drawn
+        config = self.config
+        seconds = config.model.step_s * ((config.window - 1) // config.settings.stride)
+        placed = dataclasses.replace(drawn, chamber=setting_of(self.turn.data).chamber)
+        return at_amount(placed, TYPICAL_MOL, seconds)
+
+    def fit(self, seed: int, tick: Tick) -> Fit:
+        """Train with a seed; Ctrl-C is passed on."""
+        config, prepared = self.config, self.prepared
+        with jax.enable_x64(False):
+            model, arrays = self.model(seed), prepared.arrays()
+            if self._epoch is None:
+                self._epoch = make_epoch(model, config.plan, config.recipe, config.window)
+            if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:
+                model, bank = schooled(model, arrays, config, seed, tick)
+                arrays = eqx.tree_at(lambda a: a.bank, arrays, bank, is_leaf=lambda leaf: leaf is None)
+            done = fit(
+                model,
+                arrays,
+                config.plan,
+                config.recipe,
+                window=config.window,
+                seed=seed,
+                watch=tick,
+                epoch_of=self._epoch,
+            )
+        if done.interrupted:
+            raise KeyboardInterrupt
+        return done
