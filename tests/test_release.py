@@ -1,15 +1,12 @@
 """What is released: a small wheel that works by itself, quickly, with its papers."""
 
 import json
-import os
 import re
 import resource
-import shutil
 import subprocess
 import sys
 import time
 import tomllib
-import venv
 import zipfile
 from pathlib import Path
 
@@ -17,12 +14,9 @@ import pytest
 
 import unmixnet
 from live.linked import linked
+from released import CLEAN, ROOT, installed, wheel  # noqa: F401
 
-ROOT = Path(__file__).parents[1]
 LARGEST_MB = 20
-CLEAN = {
-    name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV", "PIP_TARGET"))
-}
 
 
 def best_of(runs: int, command: list[str]) -> float:
@@ -84,18 +78,8 @@ def test_every_dependency_has_an_exact_version():
 # ---------------------------------------------------------------- the wheel
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory) -> Path:
-    if shutil.which("npm") is None and not (ROOT / "src/unmixnet/live/page/vendor/uPlot.iife.min.js").exists():
-        pytest.skip("npm is needed to fetch the plotting library; on Debian: apt install npm")
-    folder = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(folder), str(ROOT)]
-    subprocess.run(command, check=True, capture_output=True)
-    return next(folder.glob("*.whl"))
-
-
 @pytest.mark.soak
-def test_the_wheel_is_small_and_has_models_page_and_examples(wheel, measured):
+def test_the_wheel_is_small_and_has_models_page_and_examples(wheel, measured):  # noqa: F811
     size = wheel.stat().st_size / 1e6
     measured("size of the wheel [MB]", round(size, 2))
     assert size < LARGEST_MB
@@ -105,33 +89,15 @@ def test_the_wheel_is_small_and_has_models_page_and_examples(wheel, measured):
     assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/"))]
 
 
-@pytest.fixture(scope="module")
-def installed(wheel, tmp_path_factory) -> Path:
-    """Folder of programs of a clean installation: by pipx where there is one, else in a virtual environment."""
-    home = tmp_path_factory.mktemp("installed")
-    wanted = f"{wheel}[live]"
-    constraints = {"PIP_CONSTRAINT": str(ROOT / "constraints.txt")}
-    if pipx := shutil.which("pipx"):
-        places = {"PIPX_HOME": str(home / "pipx"), "PIPX_BIN_DIR": str(home / "bin")}
-        subprocess.run(
-            [pipx, "install", wanted], check=True, env={**CLEAN, **constraints, **places}, capture_output=True
-        )
-        return home / "bin"
-    venv.create(home / "venv", with_pip=True)
-    command = [str(home / "venv" / "bin" / "python"), "-m", "pip", "install", "--quiet", wanted]
-    subprocess.run(command, check=True, env={**CLEAN, **constraints}, capture_output=True)
-    return home / "venv" / "bin"
-
-
-def _program(installed: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess:
+def _program(programs: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess:
     environment = {**CLEAN, "UNMIXNET_NO_CACHE": "1"}
     return subprocess.run(
-        [str(installed / "unmixnet"), *arguments], cwd=cwd, env=environment, capture_output=True, text=True
+        [str(programs / "unmixnet"), *arguments], cwd=cwd, env=environment, capture_output=True, text=True
     )
 
 
 @pytest.mark.soak
-def test_the_installed_program_runs_its_demo_outside_the_checkout(installed, tmp_path, measured):
+def test_the_installed_program_runs_its_demo_outside_the_checkout(installed, tmp_path, measured):  # noqa: F811
     begin = time.perf_counter()
     done = _program(installed, "demo", "--json", cwd=tmp_path)
     measured("seconds of the first demo of a clean installation", round(time.perf_counter() - begin, 1))
@@ -141,14 +107,23 @@ def test_the_installed_program_runs_its_demo_outside_the_checkout(installed, tmp
 
 
 @pytest.mark.soak
-def test_the_installed_program_starts_at_once(installed, measured):
+def test_the_installed_program_starts_at_once(installed, measured):  # noqa: F811
     took = best_of(5, [str(installed / "unmixnet"), "--help"])
     measured("seconds of --help in a clean installation", round(took, 2))
     assert took <= 0.5
 
 
 @pytest.mark.soak
-def test_the_installed_program_has_its_page(installed, tmp_path):
+def test_the_installed_package_is_imported_within_two_seconds(installed, measured):  # noqa: F811
+    # the program's first line names the Python that it runs with
+    python = (installed / "unmixnet").read_text(encoding="utf-8").splitlines()[0].removeprefix("#!")
+    took = best_of(5, [python, "-c", "import unmixnet"])
+    measured("seconds of `import unmixnet` in a clean installation", round(took, 2))
+    assert took <= 2
+
+
+@pytest.mark.soak
+def test_the_installed_program_has_its_page(installed, tmp_path):  # noqa: F811
     command = [str(installed / "unmixnet"), "live", "--simulate", "--port", "0"]
     with linked(command, cwd=tmp_path, env=CLEAN) as link:
         assert link.startswith("http://127.0.0.1:")

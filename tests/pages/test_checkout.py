@@ -1,0 +1,96 @@
+"""Commands for a checkout run in a copy of it, and those that install do so from the wheel; only in `make soak`.
+
+The copy shares the virtual environment. What would call itself (`make test`, `make soak`) runs one test of its kind.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pages.desk import commands
+from pages.plans import CHECKOUT, INSTALL, words_of
+from pages.said import ROOT
+from released import CLEAN, wheel  # noqa: F401
+
+ONE_TEST = {"make test": "the_version_is_the_same", "make soak": "two_thousand_mixtures_sum_to_zero"}
+ASKS = ("make vulnerabilities",)
+"""Needs a service of the network, and has a test of its own."""
+
+
+@pytest.fixture(scope="module")
+def copy(tmp_path_factory) -> Path:
+    """The files that git knows, with their times, beside a link to the environment."""
+    if not (ROOT / ".venv" / ".installed").exists() or not (ROOT / ".git").exists():
+        pytest.skip("needs a checkout that `make` has set up")
+    folder = tmp_path_factory.mktemp("checkout")
+    told = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(lambda name: (ROOT / name).is_file(), told.splitlines()):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
+    vendor = "src/unmixnet/live/page/vendor"
+    if (ROOT / vendor).is_dir():
+        shutil.copytree(ROOT / vendor, folder / vendor, dirs_exist_ok=True)
+    (folder / ".venv").symlink_to(ROOT / ".venv")
+    return folder
+
+
+def run(command: str, folder: Path) -> subprocess.CompletedProcess:
+    words = words_of(command)
+    if words[0] == "make":
+        # never set the shared environment up anew, whatever the times of the files say
+        words[1:1] = ["-o", ".venv/.installed"]
+    words[0] = sys.executable if words[0] == "python" else words[0]
+    one = {"PYTEST_ADDOPTS": f"-k {ONE_TEST[command]}"} if command in ONE_TEST else {}
+    return subprocess.run(words, cwd=folder, env=CLEAN | one, capture_output=True, text=True)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("command", [one for one in commands(CHECKOUT) if one not in ASKS])
+def test_a_command_for_a_checkout_runs(copy, command):
+    done = run(command, copy)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    assert command not in ONE_TEST or " passed" in done.stdout, "a test was really run"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("command", ASKS)
+def test_a_search_for_advisories_is_clean_or_says_that_nobody_answered(copy, command, measured):
+    done = run(command, copy)
+    told = (done.stdout + done.stderr)[-3000:]
+    clean = done.returncode == 0 and "No known vulnerabilities found" in told
+    silent = done.returncode != 0 and re.search(r"not found on PyPI|ConnectionError|could not|404|resolve", told)
+    measured("advisories", "none" if clean else "nobody answered" if silent else "found")
+    assert clean or silent, told
+
+
+# ---------------------------------------------------------------- installations
+
+
+def wanted(command: str, wheel: Path) -> str:  # noqa: F811
+    """What the command installs, taken from the wheel: `unmixnet[live]` → `…/unmixnet-….whl[live]`."""
+    extras = re.search(r"\[[a-z,]+\]", shlex.split(command)[2])
+    return f"{wheel}{extras[0] if extras else ''}"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("command", commands(INSTALL))
+def test_what_a_command_installs_can_be_had(command, wheel, tmp_path):  # noqa: F811
+    """Resolved, not installed: tests/test_release.py installs one, by pipx where there is one, and uses it."""
+    words = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet", "--report", "-"]
+    limits = ["-c", str(ROOT / "constraints.txt")]
+    done = subprocess.run([*words, *limits, wanted(command, wheel)], capture_output=True, text=True, env=os.environ)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert '"unmixnet"' in done.stdout
+
+
+@pytest.mark.soak
+def test_twin_an_extra_that_is_not_there_is_noticed(wheel):  # noqa: F811
+    words = [sys.executable, "-m", "pip", "install", "--dry-run", "--no-deps", f"{wheel}[dreams]"]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert "does not provide the extra 'dreams'" in done.stderr

@@ -1,0 +1,89 @@
+"""Short commands of the pages run, and so do their blocks, in a folder that has the files which they name."""
+
+import re
+import subprocess
+import sys
+import tomllib
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from bundle.tiny import shared_home  # noqa: F401
+from pages.desk import commands, desk, home, words_of  # noqa: F401
+from pages.plans import QUICK, plan_of
+from pages.said import ROOT, with_page
+from unmixnet.cli import app
+
+
+@pytest.mark.parametrize("command", commands(QUICK))
+def test_a_short_command_runs(desk, home, command):  # noqa: F811
+    done = CliRunner().invoke(app, words_of(command, home=home)[1:])
+    assert done.exit_code in plan_of(command).codes, done.output
+
+
+def test_twin_a_short_command_that_fails_is_noticed(desk):  # noqa: F811
+    assert CliRunner().invoke(app, ["check", "nowhere.csv"]).exit_code not in plan_of("unmixnet check FILE…").codes
+
+
+# ---------------------------------------------------------------- blocks
+
+
+@pytest.mark.parametrize(("page", "block"), with_page("python"), ids=lambda value: value[:24])
+def test_python_of_the_pages_runs(desk, page, block, request):  # noqa: F811
+    if page == "README.md":
+        pytest.skip("tests/test_readme.py runs it, and looks at what comes out")
+    if "smellnet" in block:
+        request.getfixturevalue("data_folder")
+    made: dict = {}
+    exec(compile(block, page, "exec"), made)
+    assert set(made) > {"__builtins__"}
+
+
+def test_the_readme_has_no_python_but_what_its_own_test_runs():
+    assert [page for page, _ in with_page("python")].count("README.md") == 2
+
+
+@pytest.mark.parametrize(("page", "block"), with_page("toml"), ids=lambda value: value[:24])
+def test_toml_of_the_pages_is_taken(desk, page, block, tmp_path):  # noqa: F811
+    from unmixnet.config import parse_simulation
+    from unmixnet.data.reader import read_recording
+
+    if "[chamber]" in block:
+        rest = (ROOT / "examples" / "jar.toml").read_text().split("[species]", 1)[1]
+        assert parse_simulation(f"{block}\n[species]{rest}").chamber.cells
+        return
+    told = tomllib.loads(block)
+    rows = "\n".join(f"{10 * i},{20 + i % 3},{1 + i % 2}" for i in range(50))
+    (tmp_path / "run.csv").write_text(f"{told['time_column']},NO2,R1\n{rows}\n")
+    (tmp_path / "run.toml").write_text(block)
+    read = read_recording(tmp_path / "run.csv")
+    assert read.units == tuple(told["units"][name] for name in ("NO2", "R1")) and read.label is not None
+
+
+@pytest.mark.parametrize(("page", "block"), with_page("csv"), ids=lambda value: value[:24])
+def test_manifests_of_the_pages_are_read(page, block, tmp_path):
+    from unmixnet.data.manifest import read_manifest
+
+    for line in block.strip().splitlines()[1:]:
+        path = tmp_path / line.split(",")[0]
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("time_s,A [counts]\n0,1\n1,2\n")
+    (tmp_path / "manifest.csv").write_text(block)
+    assert len(read_manifest(tmp_path / "manifest.csv")) == len(block.strip().splitlines()) - 1
+
+
+# ---------------------------------------------------------------- scripts
+
+
+def test_the_script_of_the_solver_finds_what_was_released(tmp_path):
+    script = ROOT / "examples" / "transport_solver.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    numbers = re.findall(r"\[([^\]]+)\]", done.stdout.splitlines()[-1])
+    released, found = (np.array([float(one) for one in text.split()]) for text in numbers)
+    np.testing.assert_allclose(found, released, rtol=1e-6)
+
+
+def test_every_script_of_the_examples_is_run_here():
+    assert {path.name for path in (ROOT / "examples").glob("*.py")} == {"transport_solver.py"}

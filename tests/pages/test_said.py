@@ -1,0 +1,88 @@
+"""Every command in README and docs exists, and somebody runs it: the short ones here, the long ones in `make soak`."""
+
+import re
+
+import pytest
+
+from pages.plans import CHECKOUT, INSTALL, LIVE, LONG, PLANS, QUICK, plan_of
+from pages.said import ROOT, everywhere, in_blocks, in_sentences
+from pages.taken import short_of_words, unknown, whole
+
+BLOCKS, SENTENCES = everywhere(in_blocks), everywhere(in_sentences)
+
+
+def test_pages_have_commands():
+    assert len(BLOCKS) > 30 and len(SENTENCES) > 20
+
+
+@pytest.mark.parametrize("command", [one for one in BLOCKS if one.startswith("unmixnet ")])
+def test_a_command_of_a_block_is_one_that_the_program_takes(command):
+    assert unknown(command) == ""
+
+
+@pytest.mark.parametrize("command", [one for one in SENTENCES if one.startswith("unmixnet ")])
+def test_a_command_of_a_sentence_exists(command):
+    assert unknown(command) == "" or short_of_words(command), "a sentence need not say everything"
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("unmixnet unmixx FILE.csv", "no command"),
+        ("unmixnet unmix FILE.csv --reports out", "--reports"),
+        ("unmixnet live --port many", "integer"),
+    ],
+)
+def test_twin_a_misspelt_command_is_noticed(command, said):
+    assert said in unknown(command)
+
+
+def test_every_make_target_of_the_pages_exists():
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    told = {one.split()[1] for one in (*BLOCKS, *SENTENCES) if one.startswith("make ")}
+    assert told and told <= targets
+
+
+# ---------------------------------------------------------------- somebody runs them
+
+
+def alone(commands: list[str]) -> list[str]:
+    """Commands that no test runs."""
+    return [command for command in commands if plan_of(command) is None]
+
+
+def test_every_command_is_run_by_somebody():
+    assert alone([*BLOCKS, *filter(whole, SENTENCES)]) == [], "add a line to tests/pages/plans.py"
+
+
+PAGE = """
+    unmixnet reproduce dreams    # nobody knows it
+
+```console
+$ curl https://example.org/install \\
+    --output it
+It is installed.
+```
+
+```bash
+# a comment
+docker run it
+```
+
+Then `unmixnet bench dreams`, `git clone`, and `unmixnet unmix`, which is only a name; `unmixnet check FILE…` is known.
+"""
+
+
+def test_twin_a_command_that_nobody_runs_is_noticed_wherever_it_stands():
+    assert alone(in_blocks(PAGE)) == [
+        "curl https://example.org/install --output it",
+        "docker run it",
+        "unmixnet reproduce dreams",
+    ]
+    assert alone([*filter(whole, in_sentences(PAGE))]) == ["unmixnet bench dreams", "git clone"]
+
+
+def test_every_plan_is_still_needed_and_has_a_test():
+    told = [plan_of(command) for command in (*BLOCKS, *SENTENCES)]
+    assert [plan.starts for plan in PLANS if plan not in told] == []
+    assert {plan.how for plan in PLANS} == {QUICK, LONG, LIVE, CHECKOUT, INSTALL}
