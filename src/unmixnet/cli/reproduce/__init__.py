@@ -2,6 +2,7 @@
 
 import typer
 
+from unmixnet.cli.reproduce.ablation import ablation
 from unmixnet.cli.reproduce.audit import audit
 from unmixnet.cli.reproduce.bundles import bundles
 from unmixnet.cli.reproduce.novelty import novelty
@@ -13,5 +14,5 @@ from unmixnet.cli.reproduce.uci import uci
 __all__ = ["app"]
 
 app = typer.Typer(help="Reproduce every table, with its null baselines and controls.", no_args_is_help=True)
-for command in (audit, peers, simulated, smellnet, novelty, uci, states, bundles):
+for command in (audit, peers, simulated, smellnet, ablation, novelty, uci, states, bundles):
     app.command()(command)

@@ -1,0 +1,72 @@
+"""`unmixnet reproduce ablation`: what each rule of the model is worth."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unmixnet.cli.reproduce.options import (
+    RESULTS,
+    AsJson,
+    Data,
+    Done,
+    Only,
+    OnRay,
+    Out,
+    Quick,
+    Seeds,
+    Stale,
+    Studied,
+    WorkIn,
+    print_tables,
+    store,
+)
+
+__all__ = ["ablation"]
+
+Drawn = Annotated[Path | None, typer.Option("--figure", help="Also draw the laws from 1 ppm to half of the air here.")]
+
+
+def ablation(
+    data: Data = None,
+    only: Only = None,
+    study: Studied = None,
+    seeds: Seeds = 3,
+    quick: Quick = False,
+    work: WorkIn = None,
+    stale: Stale = False,
+    finished: Done = False,
+    ray: OnRay = None,
+    figure: Drawn = None,
+    as_json: AsJson = False,
+    out: Out = None,
+) -> None:
+    """One rule switched off at a time: on new mixtures, on real recordings, and where gases drag each other along."""
+    from unmixnet.reproduce.ablation import gather_ablation
+    from unmixnet.reproduce.display import Display
+    from unmixnet.reproduce.predictions import write_predictions
+    from unmixnet.reproduce.run import Options
+    from unmixnet.reproduce.studies import chosen
+    from unmixnet.reproduce.work import Work
+
+    target = out or RESULTS / "ablation.json"
+    kept = Work(work or Path("out/reproduce/ablation"), stale=stale)
+    command = f"unmixnet reproduce ablation --seeds {seeds}" + (" --quick" if quick else "")
+    command += "".join(f" --study {name}" for name in study or ())
+    options = Options(1 if quick else seeds, quick=quick, ray=ray)
+    studies = chosen("ablation", tuple(study or ()), tuple(only or ()))
+    with Display() as watch:
+        found = gather_ablation(command, studies, data, kept, options, watch, finished=finished)
+    if out or not (only or study or quick):
+        store(found.result, target)
+        if target.is_file():
+            write_predictions(target.parent / "predictions" / f"{target.stem}.parquet", found.answers)
+    if figure is not None:
+        from unmixnet.reproduce.coupling_figure import draw_coupling
+
+        draw_coupling(found.result["coupling"], figure)
+    if as_json:
+        print(json.dumps(found.result, indent=1))
+    else:
+        print_tables(found.result["rows"])
