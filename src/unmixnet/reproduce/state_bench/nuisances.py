@@ -30,10 +30,12 @@ class Nuisances:
         t = np.linspace(-0.5, 0.5, rows)
         level, slope = traces.mean(axis=1), np.einsum("t,ntm->nm", t, traces) / np.sum(t**2)
         steps = np.diff(traces, axis=1).reshape(-1, M)
-        taken = level - _group_means(level, [f"{a} {b}" for a, b in zip(recipes, sessions, strict=True)])
+        groups = [f"{a} {b}" for a, b in zip(recipes, sessions, strict=True)]
+        taken = level - _group_means(level, groups)
+        take = taken.T @ taken / max(len(taken) - len(set(groups)), 1)
         moved = _session_levels(level, recipes, sessions)
         # Differences of neighbouring rows hold the white noise twice and hardly anything else.
-        return cls(_covariance(moved), _covariance(taken), _covariance(slope), steps.T @ steps / len(steps) / 2)
+        return cls(_covariance(moved), take, _covariance(slope), steps.T @ steps / len(steps) / 2)
 
     def drawn(self, sessions: Sequence[str], rows: int, *, seed: int = 0) -> np.ndarray:
         """What is added to clean traces, (n, rows, M); recordings of a session share its part."""

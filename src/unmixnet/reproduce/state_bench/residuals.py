@@ -1,9 +1,10 @@
 r"""Does a trajectory of states obey Maxwell–Stefan and conserve mass? The paper's residuals, as corrected.
 
     MS    mean over steps, edges and species of |−gᵢ − Σ_{j≠i}(x̄ⱼJᵢ − x̄ᵢJⱼ)/(c̄Dᵢⱼ)| / ‖g‖
-    mass  Σ |Nⁿ⁺¹ − A(I(Nⁿ)) − Δt B A Jⁿ⁺¹ + Γ(θⁿ⁺¹ − θⁿ)| / Σ |Nⁿ⁺¹|       over steps, cells and odorants
+    mass  Σ |W⁻¹(Nⁿ⁺¹ + Γ(θⁿ⁺¹ − θⁿ)) − A(I(Nⁿ)) − Δt B A Jⁿ⁺¹| / Σ |Nⁿ⁺¹|     over steps, cells and odorants
 
-with the simulator's D, draught A, source I and sites Γ: a model that has none is judged by the laws of the reference.
+with the simulator's D, draught A, source I, walls W and sites Γ: a model that has none is judged by the laws of the
+reference.
 The carrier fills what the odorants leave: x₀ = 1 − Σ xᵢ, J₀ = −Σ Jᵢ.
 
 **Departures from the paper**: advection, source and the moles that the sensors took are in the mass residual, or it
@@ -81,7 +82,8 @@ def _steps(laws: Laws, c: Array, J: Array, theta: Array, share: Array) -> _Steps
     times = laws.step_s * jnp.arange(1, N.shape[0], dtype=N.dtype)
     before = jax.vmap(lambda N, t: _carried(N, process, laws, t))(N[:-1], times)
     taken = jax.vmap(geometry.on_cells)(sites * (theta[1:] - theta[:-1]))
-    after = N[1:].at[..., 1:].add(taken)
+    kept = 1.0 if process.wall is None else jnp.exp(-process.wall * laws.step_s)
+    after = N[1:].at[..., 1:].add(taken) / kept
     return _Steps(before, after, _with_carrier(J[1:], jnp.zeros(J[1:].shape[:2], J.dtype)))
 
 

@@ -13,6 +13,7 @@ from functools import partial
 import jax.numpy as jnp
 import numpy as np
 
+from unmixnet.builders import portable_enose
 from unmixnet.data.codes import ChannelHealth
 from unmixnet.data.datasets import Dataset, Entry
 from unmixnet.data.pieces import Piece
@@ -27,14 +28,15 @@ from unmixnet.reproduce.state_bench.residuals import Laws
 from unmixnet.reproduce.state_bench.sips_simulator import SipsSimulator
 from unmixnet.reproduce.turns import Turn
 from unmixnet.simulator import FrozenSimulator
+from unmixnet.simulator.priors import NuisancePrior
 from unmixnet.simulator.solve import solve_all
 
 __all__ = ["WORLDS", "World", "frozen_states", "laws_of", "make_world"]
 
 WORLDS = ("real", "frozen", "sips")
 RATE_HZ, ROWS = 10.0, 600
-STRENGTH_SD = 0.25
-"""Of the logarithm: how much recordings of one recipe differ in amount, in the simulated worlds."""
+SPREAD = NuisancePrior()
+"""Of amount and exposure in the simulated worlds, as the calibration expects them between recordings of one recipe."""
 _SEED = 0
 
 
@@ -49,6 +51,7 @@ class World:
         place: row of each recording, by its path.
         shares: strength times ratios of every recording, (n, K).
         laws: by which projected states are judged; None where the reference obeys others.
+        same_graph: whether the reference lives on UnMixNet's own cells and edges.
         implied: states of any recipes (n, K) at strength one.
     """
 
@@ -58,12 +61,8 @@ class World:
     place: dict[str, int]
     shares: np.ndarray
     laws: Laws | None
+    same_graph: bool
     implied: Callable[[np.ndarray], PhysicalStates]
-
-    @property
-    def same_graph(self) -> bool:
-        """Whether the reference lives on UnMixNet's own cells and edges."""
-        return self.laws is not None
 
     def of(self, pieces: Sequence[Piece]) -> PhysicalStates:
         """Reference states of some recordings."""
@@ -81,18 +80,21 @@ def make_world(name: str, simulator: FrozenSimulator, turn: Turn, recall: Recall
     place, K = {piece.path: i for i, piece in enumerate(pieces)}, ratios.shape[1]
     if tuple(turn.data.components) != simulator.components:
         raise ConfigError("the simulator knows other substances", remedy="Calibrate one on smellnet-mixture")
+    same = simulator.chamber == portable_enose(sensors=simulator.channels)
     if name == "real":
         implied = partial(frozen_states, simulator, steps=steps)
-        return World(name, turn, implied(ratios), place, ratios, laws_of(simulator), implied)
-    strength = np.exp(np.random.default_rng([_SEED, 79]).normal(0, STRENGTH_SD, len(pieces)))
+        return World(name, turn, implied(ratios), place, ratios, laws_of(simulator), same, implied)
+    rng = np.random.default_rng([_SEED, 79])
+    strength, exposure = (np.exp(rng.normal(0, sd, len(pieces))) for sd in (SPREAD.strength, SPREAD.exposure))
     shares = strength[:, None] * ratios
     level, noise = _real_levels(turn, recall, simulator.channels)
     added = noise.drawn([piece.session or piece.path for piece in pieces], ROWS, seed=_SEED)
     if name == "frozen":
-        clean = _frozen_traces(simulator, shares, level)
+        clean = _frozen_traces(simulator, shares, exposure, level)
         made = _dataset(name, turn.data, place, simulator.channels, clean + added)
         implied = partial(frozen_states, simulator, steps=steps)
-        return World(name, replace(turn, data=made), implied(shares), place, shares, laws_of(simulator), implied)
+        states = implied(shares, exposure=exposure)
+        return World(name, replace(turn, data=made), states, place, shares, laws_of(simulator), same, implied)
     sips = SipsSimulator.drawn(simulator.channels, K, seed=_SEED)
     played = sips.play(ratios, seconds=round(ROWS / RATE_HZ), strength=strength)
     clean = _matched(played.signal[:, :ROWS], level, [place[piece.path] for piece in turn.train])
@@ -105,17 +107,21 @@ def make_world(name: str, simulator: FrozenSimulator, turn: Turn, recall: Recall
         place,
         shares,
         None,
+        False,
         lambda a: _first(sips.play(a, seconds=steps).states, steps),
     )
 
 
-def frozen_states(simulator: FrozenSimulator, shares: np.ndarray, *, steps: int) -> PhysicalStates:
+def frozen_states(
+    simulator: FrozenSimulator, shares: np.ndarray, *, steps: int, exposure: np.ndarray | None = None
+) -> PhysicalStates:
     """States that the frozen simulator implies, of every cell; `simulate` gives those at the sensors alone."""
     chamber = simulator.chamber
-    n, settled = len(shares), np.full((len(shares), len(chamber.sensors)), np.nan)
+    given = np.ones(len(shares)) if exposure is None else exposure
+    settled = np.full((len(shares), len(chamber.sensors)), np.nan)
     with single_precision():
         run = simulator._run(steps)
-        found = solve_all(simulator.process, run, np.asarray(shares, float), np.ones(n), settled)
+        found = solve_all(simulator.process, run, np.asarray(shares, float), given, settled)
     N = found["N"][..., 1:].astype(float)
     cells = np.array([chamber.index[sensor.cell] for sensor in chamber.sensors])
     J, theta = (found[name][..., 1:].astype(float) for name in ("J", "theta"))
@@ -140,9 +146,11 @@ def _real_levels(turn: Turn, recall: Recall, channels: Sequence[str]) -> tuple[n
     return traces.mean(axis=1), Nuisances.measured(traces, recipes, sessions)
 
 
-def _frozen_traces(simulator: FrozenSimulator, shares: np.ndarray, level: np.ndarray) -> np.ndarray:
+def _frozen_traces(
+    simulator: FrozenSimulator, shares: np.ndarray, exposure: np.ndarray, level: np.ndarray
+) -> np.ndarray:
     """Log conductance at 10 Hz, (n, rows, M), in the units that the simulator was calibrated in."""
-    signal = simulator.simulate(shares, seconds=ROWS / RATE_HZ).trace(RATE_HZ)[:, :ROWS]
+    signal = simulator.simulate(shares, seconds=ROWS / RATE_HZ, exposure=exposure).trace(RATE_HZ)[:, :ROWS]
     if simulator.ready is not None and simulator.ready.standardise:
         return signal * np.array(simulator.ready.sd) + np.array(simulator.ready.mean)
     return signal * level.std(axis=0) + level.mean(axis=0)
