@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.model_parts import bundles_part, novelty_part, simulated_part, smellnet_part, training_part
 from benchmarks.parts import audit_part, peers_part
 from benchmarks.physics_parts import simulation_keys, solver_part, validate_part
+from benchmarks.states_parts import states_part
 
 __all__ = ["PAGES", "filled"]
 
@@ -91,6 +92,7 @@ PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "simulated": simulated_part,
     "smellnet": smellnet_part,
     "soak": _soak,
+    "states": states_part,
 }
 """Tables that show one part of a result file: `<!-- table peers:smellnet-base:official -->`."""
 
@@ -99,6 +101,7 @@ LATER = {
     "smellnet": "unmixnet reproduce smellnet",
     "training": "unmixnet bench training --output benchmarks/results/training.json",
     "novelty": "unmixnet reproduce novelty",
+    "states": "unmixnet reproduce states",
     "bundles": "unmixnet reproduce bundles",
 }
 """Results that a checkout may not have yet, with the command that makes them."""
