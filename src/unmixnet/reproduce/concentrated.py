@@ -2,7 +2,8 @@
 
 UnMixNet starts at 100 ppm, and the sensors see only k_ads c: from there no gradient leads to a tenth of the air. Here
 its release starts at `TYPICAL_MOL` and its adsorption as much lower, in every variant alike; everything else is the
-recipe's.
+recipe's. Calibration draws its batches, and the solver its virtual mixtures, alike for every seed: the programs that do
+it are then the same, and a cache of compiled programs finds them.
 """
 
 import dataclasses
@@ -24,6 +25,9 @@ from unmixnet.training.schooling import schooled
 from unmixnet.training.trainer import Fit, fit
 
 __all__ = ["ConcentratedBench", "at_amount", "bench_for"]
+
+_DRAWS = 0
+"""Seed of what is drawn before the first epoch."""
 
 
 def bench_for(turn: Turn) -> type[NetworkBench]:
@@ -70,7 +74,7 @@ class ConcentratedBench(NetworkBench):
             if self._epoch is None:
                 self._epoch = make_epoch(model, config.plan, config.recipe, config.window)
             if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:
-                model, bank = schooled(model, arrays, config, seed, tick)
+                model, bank = schooled(model, arrays, config, _DRAWS, tick)
                 arrays = eqx.tree_at(lambda a: a.bank, arrays, bank, is_leaf=lambda leaf: leaf is None)
             done = fit(
                 model,

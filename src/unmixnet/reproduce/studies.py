@@ -78,8 +78,9 @@ def _high_coupling() -> Study:
         response=Response.LOG_CONDUCTANCE,
         baseline_s=1.0,
         standardise=False,
-        window=600,
-        stride=600,
+        first_rows=400,
+        window=400,
+        stride=400,
     )
     kept = tuple(replace(variant, keep=True) for variant in ABLATIONS)
     variants = (*_peers(windows, _FEW), UNMIXNET, *kept)
