@@ -4,12 +4,14 @@ A file is named after what made it: model, seed, and a hash of recipe and record
 makes another file, and a file that other code made is made anew; nothing is ever silently reused.
 """
 
+import errno
 import hashlib
 import json
 import os
 import re
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from io import BytesIO
 from pathlib import Path
@@ -17,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from unmixnet.errors import UnmixError
 from unmixnet.reproduce.studies import Study
 from unmixnet.reproduce.turns import Turn
 from unmixnet.reproduce.variants import Variant
@@ -137,16 +140,30 @@ class Work:
         return value
 
     def _put(self, place: Path, arrays: Mapping[str, np.ndarray]) -> None:
-        target = self.folder / place
-        target.parent.mkdir(parents=True, exist_ok=True)
-        content = BytesIO()
+        target, content = self.folder / place, BytesIO()
         np.savez(content, **arrays)  # pyright: ignore[reportArgumentType]
         partial = target.with_name(f".{target.name}.{os.getpid()}")
-        with partial.open("wb") as file:
-            file.write(content.getvalue())
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(target)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as file:
+                file.write(content.getvalue())
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(target)
+        except OSError as error:
+            with suppress(OSError):
+                partial.unlink()
+            raise _unwritten(error, self.folder) from None
+
+
+def _unwritten(error: OSError, folder: Path) -> UnmixError:
+    """What stands in the way of keeping a result, in words."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        problem, remedy = "the disk is full", "Make room and run the same command again: what is finished is kept"
+    else:
+        problem = f"a result cannot be written ({error.strerror or error})"
+        remedy = "Check that the folder is there and may be written, and run the command again"
+    return UnmixError(problem, where=str(folder), remedy=remedy)
 
 
 def fingerprint(turn: Turn, *what: Any) -> str:
