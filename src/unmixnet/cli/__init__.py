@@ -9,6 +9,7 @@ from unmixnet.cli import (
     archive,
     audit,
     bench,
+    calibrate,
     calibrate_session,
     check,
     data,
@@ -46,6 +47,7 @@ app.command("live")(live.live)
 app.command("devices")(devices.devices)
 app.command("calibrate-session")(calibrate_session.calibrate_session)
 app.command("export")(export.export)
+app.command("calibrate")(calibrate.calibrate)
 app.command("simulate")(simulate.simulate)
 app.command("validate")(validate.validate)
 app.command("check")(check.check)
