@@ -27,7 +27,8 @@ def states_part(record: dict, part: str) -> list[str]:
     best = {column: _best(found, world, column, models) for column in columns}
     lines = ["| model | " + " | ".join(titles) + " |", "|" + "---|" * (1 + len(titles))]
     for model in models:
-        cells = [_cell(found.get(_key(world, column, model)), best[column], i == 0) for i, column in enumerate(columns)]
+        bold = {column: None if model == _FLOOR else best[column] for column in columns}
+        cells = [_cell(found.get(_key(world, column, model)), bold[column], i == 0) for i, column in enumerate(columns)]
         lines.append(f"| {model} | " + " | ".join(cells) + " |")
     return [*lines, "", _count(record, found, world), _source(record)]
 

@@ -13,8 +13,8 @@ from unmixnet.reproduce.benches import NetworkBench
 from unmixnet.reproduce.inverse_bench import trained
 from unmixnet.reproduce.recall import Recall
 from unmixnet.reproduce.run import Options, config_of
-from unmixnet.reproduce.state_bench.gather import PROTOCOLS, Judged
-from unmixnet.reproduce.state_bench.judge import MASS, MS, judge_network, predicted_states
+from unmixnet.reproduce.state_bench.gather import PROTOCOLS, Judged, network_verdict
+from unmixnet.reproduce.state_bench.judge import MASS, MS, predicted_states
 from unmixnet.reproduce.state_bench.physical import PhysicalStates
 from unmixnet.reproduce.state_bench.residuals import mass_errors, ms_residuals
 from unmixnet.reproduce.state_bench.worlds import World
@@ -24,10 +24,10 @@ __all__ = ["draw_phase_space", "draw_states", "draw_trajectories"]
 
 _UNSEEN = PROTOCOLS[1]
 _LABELS = {
-    "C": "concentration at the sensors [mol/m³]",
-    "J": "mean |diffusive flux| [mol/(m² s)]",
-    "θ": "coverage [–]",
-    "M": "odorants in the gas [mol]",
+    "C": ("Concentration at the sensors", "C [µmol/m³]", 1e6),
+    "J": ("Diffusive flux", "mean |J| [nmol/(m² s)]", 1e9),
+    "θ": ("Coverage of the sensors", "Θ [–]", 1.0),
+    "M": ("Odorants in the gas", "M [nmol]", 1e9),
 }
 _NAMES = {"adr-gnn": "ADR-GNN, projected", "unmixnet": "UnMixNet, one factor per substance"}
 
@@ -45,7 +45,7 @@ def draw_states(
                 bench = NetworkBench(config_of(job.study, job.variant, options), world.turn, recall)  # pyright: ignore[reportArgumentType]
                 model = trained(bench, job, work)
                 found[job.variant.name] = predicted_states(world, bench, model, world.turn.tests[_UNSEEN])
-                verdicts |= judge_network(world, bench, model, job.variant.name)["verdict"]
+                verdicts |= network_verdict(world, job, work, options, recall)["verdict"]
         if len(found) == len(_NAMES):
             made.append(draw_trajectories(world, found, folder / f"states_{world.name}_trajectories.png"))
             if world.laws is not None:
@@ -60,19 +60,18 @@ def draw_trajectories(world: World, found: dict[str, PhysicalStates], path: Path
     which = _typical(truth)
     with figure_style():
         fig, axes = plt.subplots(2, 2, figsize=(10, 6), sharex=True, layout="constrained")
-        for ax, (what, label) in zip(axes.flat, _LABELS.items(), strict=True):
-            curve = truth.scalars()[what][which]
+        for ax, (what, (title, label, unit)) in zip(axes.flat, _LABELS.items(), strict=True):
+            curve = unit * truth.scalars()[what][which]
             seconds = np.arange(1, len(curve) + 1)
             ax.plot(seconds, curve, color=INK, lw=2.4, label="reference")
-            for k, (name, states) in enumerate(found.items()):
-                colour = PALETTE[0] if name == "unmixnet" else PALETTE[5]
-                all_of = states.scalars()[what]
-                ax.plot(seconds, all_of[which], color=colour, ls=("-", (0, (4, 2)))[k % 2], label=_NAMES[name])
-            ax.set(title=what, ylabel=label)
-            ax.set_ylim(bottom=min(0, ax.get_ylim()[0]))
+            for name, states in found.items():
+                colour, dashes = (PALETTE[0], "-") if name == "unmixnet" else (PALETTE[5], (0, (4, 2)))
+                ax.plot(seconds, unit * states.scalars()[what][which], color=colour, ls=dashes, label=_NAMES[name])
+            ax.set(title=title, ylabel=label)
+            ax.set_ylim(bottom=min(0, ax.get_ylim()[0]), top=1.15 * ax.get_ylim()[1])
         for ax in axes[1]:
             ax.set_xlabel("time since the recording began [s]")
-        axes[0, 0].legend()
+        axes[0, 0].legend(loc="lower right", fontsize=8)
         fig.suptitle(f"{_WORLD[world.name]}: {_recipe(pieces[which])}", x=0.01, ha="left", fontsize=10)
         fig.savefig(path)
         plt.close(fig)
@@ -91,32 +90,42 @@ def draw_phase_space(world: World, verdicts: dict[str, dict[str, dict[str, list[
     with figure_style():
         fig, ax = plt.subplots(figsize=(7.5, 5.2), layout="constrained")
         shown = {
-            "adr-gnn": ("ADR-GNN, projected", PALETTE[5]),
-            "unmixnet, projected": ("UnMixNet, projected like a baseline", PALETTE[4]),
-            "unmixnet": ("UnMixNet, its own rollout (rounding, by construction)", PALETTE[0]),
+            "unmixnet, projected": ("UnMixNet, projected like a baseline", PALETTE[1], "s"),
+            "adr-gnn": ("ADR-GNN, projected", PALETTE[5], "o"),
+            "unmixnet": ("UnMixNet, its own rollout (rounding, by construction)", PALETTE[0], "o"),
         }
-        for reading, (label, colour) in shown.items():
+        for reading, (label, colour, marker) in shown.items():
             points = [np.array([part[MS], part[MASS]]) for part in verdicts[reading].values()]
-            _cloud(ax, np.concatenate(points, axis=1), label, colour)
-        for pieces in world.turn.tests.values():
-            truth, shares = world.of(pieces), world.shares[world.rows(pieces)]
-            assert world.laws is not None
-            at = np.array([ms_residuals(truth, world.laws, shares), mass_errors(truth, world.laws, shares)])
-            ax.plot(*at, ".", ms=4, color=MUTED, label="reference, read like a projection" if pieces else None)
-        handles, labels = ax.get_legend_handles_labels()
-        unique = dict(zip(labels, handles, strict=True))
-        ax.legend(unique.values(), unique.keys(), loc="upper left", fontsize=8)
+            _cloud(ax, np.concatenate(points, axis=1), label, colour, marker)
+        at = np.concatenate([_floor(world, pieces) for pieces in world.turn.tests.values()], axis=1)
+        _cloud(ax, at, "reference, read like a projection: the floor", MUTED, "^")
+        ax.legend(loc="center left", fontsize=8)
         ax.set(xscale="log", yscale="log", xlabel="mean Maxwell–Stefan residual [–]", ylabel="mass error [–]")
-        ax.set_title("Closure of every test recording")
+        count = sum(map(len, world.turn.tests.values()))
+        ax.set_title(f"Closure of {count} test recordings, {_TRACES[world.name]}")
         fig.savefig(path)
         plt.close(fig)
     return path
 
 
-def _cloud(ax: Axes, points: np.ndarray, label: str, colour: str) -> None:
+_TRACES = {
+    "real": "measured traces",
+    "frozen": "traces of the frozen simulator",
+    "sips": "traces of the other simulator",
+}
+
+
+def _floor(world: World, pieces: Sequence[Piece]) -> np.ndarray:
+    """Residuals of the reference itself, (2, n)."""
+    assert world.laws is not None, "only drawn where there are laws"
+    truth, shares = world.of(pieces), world.shares[world.rows(pieces)]
+    return np.array([ms_residuals(truth, world.laws, shares), mass_errors(truth, world.laws, shares)])
+
+
+def _cloud(ax: Axes, points: np.ndarray, label: str, colour: str, marker: str) -> None:
     """Points, and a cross at their geometric mean."""
     points = np.maximum(points, 1e-12)
-    ax.plot(*points, "o", ms=4, alpha=0.5, mew=0, color=colour, label=label)
+    ax.plot(*points, marker, ms=4, alpha=0.5, mew=0, color=colour, label=label)
     ax.plot(*np.exp(np.log(points).mean(axis=1)), "+", ms=14, mew=2, color=colour)
 
 

@@ -30,7 +30,7 @@ from unmixnet.reproduce.variants import BASELINES, UNMIXNET, Classical, Network,
 from unmixnet.reproduce.work import Job, Work
 from unmixnet.simulator import FrozenSimulator
 
-__all__ = ["MODELS", "PROTOCOLS", "Judged", "gather_states", "study_of"]
+__all__ = ["MODELS", "PROTOCOLS", "Judged", "gather_states", "network_verdict", "study_of"]
 
 PROTOCOLS = ("smellnet-mixture:clean:seen", "smellnet-mixture:clean:unseen")
 _NETWORKS = ("adr-gnn", "mlp", "cnn-lstm", "itransformer", "scentformer")
@@ -116,7 +116,7 @@ def _judged(world: World, jobs: list[Job], work: Work, options: Options, recall:
     penalties = {}
     for job in jobs:
         if isinstance(job.variant, Network) and work.read_weights(job) is not None:
-            one = _network_verdict(world, job, work, options, recall)
+            one = network_verdict(world, job, work, options, recall)
             verdicts.setdefault(job.variant.name, []).append(one["verdict"])
             penalties[f"{job.variant.name} {job.seed}"] = one["penalties"]
     nulls = judge_nulls(world, share, _recipes(jobs, work, "extra-trees"))
@@ -134,7 +134,9 @@ def _judged(world: World, jobs: list[Job], work: Work, options: Options, recall:
     return Judged(world, jobs, rows, told)
 
 
-def _network_verdict(world: World, job: Job, work: Work, options: Options, recall: Recall) -> dict[str, Any]:
+def network_verdict(world: World, job: Job, work: Work, options: Options, recall: Recall) -> dict[str, Any]:
+    """What was found of one trained network; kept in the work folder."""
+
     def make() -> dict[str, Any]:
         assert isinstance(job.variant, Network)
         bench = NetworkBench(config_of(job.study, job.variant, options), world.turn, recall)

@@ -6,9 +6,6 @@ from unmixnet.simulator import FrozenSimulator, is_frozen
 
 __all__ = ["simulator_for"]
 
-_ITERATIONS = 4
-"""Of each stage: enough for levels; `unmixnet calibrate` does it well."""
-
 
 def simulator_for(named: Path | None, work: Path, root: str | Path | None) -> FrozenSimulator:
     """Read it; without a name, the one in the work folder, which is calibrated first if there is none."""
@@ -19,11 +16,14 @@ def simulator_for(named: Path | None, work: Path, root: str | Path | None) -> Fr
 
 
 def _calibrate(folder: Path, root: str | Path | None) -> None:
-    """On the training recordings of the clean protocol; finished stages are kept, so that it can be resumed."""
+    """As `unmixnet calibrate --quick` does, on the training recordings of the clean protocol; it can be resumed."""
+    from unmixnet.inference.precision import single_precision
     from unmixnet.simulator.calibrate import calibrate, frozen
+    from unmixnet.simulator.command import QUICK
     from unmixnet.simulator.protocol_setup import setup_of, turn_of
     from unmixnet.simulator.stages import schedule
 
-    setup, _ = setup_of(turn_of("smellnet-mixture:clean:seen", root))
-    found = calibrate(setup, schedule(_ITERATIONS, release=setup.jar.release), folder=folder)
-    frozen(setup, found).save(folder)
+    with single_precision():
+        setup, _ = setup_of(turn_of("smellnet-mixture:clean:seen", root))
+        found = calibrate(setup, schedule(QUICK, release=setup.jar.release), folder=folder)
+        frozen(setup, found).save(folder)
