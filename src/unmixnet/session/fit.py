@@ -21,7 +21,7 @@ from unmixnet.session.references import Reference, own_clean_air, references_of,
 from unmixnet.session.ridge import fit_ridge
 from unmixnet.session.solver_gain import Priors, fit_solver_gain
 
-__all__ = ["METHODS", "fit_map", "fit_session"]
+__all__ = ["METHODS", "fit_map", "fit_session", "priors_of"]
 
 METHODS = ("auto", "none", "offset", "prototype", "gain", "ridge", "solver", "clean-air")
 """`auto` tries the others on references that it leaves out, and takes none of them if none helps."""
@@ -88,7 +88,7 @@ def fit_map(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, metho
     if not known or method == "clean-air":
         return fit_clean_air(clean, bundle.air)
     if method == "solver":
-        return fit_solver_gain(known, _priors(bundle), clean)
+        return fit_solver_gain(known, priors_of(bundle), clean)
     session, master = np.stack([one.level for one in known]), np.stack([one.master for one in known])
     plain: dict[str, Callable[..., Map]] = {"offset": fit_offset, "prototype": fit_prototype}
     if method in plain:
@@ -141,7 +141,8 @@ def _error(bundle: Bundle, known: Sequence[Reference], maps: Sequence[Map]) -> f
     return float(np.mean(np.abs(shares - np.stack([one.truth for one in known]))))
 
 
-def _priors(bundle: Bundle) -> Priors:
+def priors_of(bundle: Bundle) -> Priors:
+    """How sessions are expected to differ from what the bundle knows."""
     noise = np.array(bundle.calibration.noise or (0.1,) * len(bundle.air))
     offset = 0.05 if own_clean_air(bundle) else 1.0
     return Priors(np.array(bundle.air), np.maximum(noise, 0.02), offset=offset)

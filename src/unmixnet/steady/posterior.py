@@ -15,7 +15,7 @@ from unmixnet.steady.fit import fit_steady
 from unmixnet.steady.law import Steady
 from unmixnet.steady.least_error import least_absolute_error
 
-__all__ = ["SteadyPosterior", "mixtures", "steady_posterior"]
+__all__ = ["SteadyPosterior", "mixtures", "steady_posterior", "student"]
 
 _NEW = 0.3
 """p_new."""
@@ -31,6 +31,7 @@ class SteadyPosterior:
         bank: mixtures, shape (B, K), with prior probabilities `log_prior`.
         often: share of the training recordings in each session.
         C: covariance of the residuals.
+        present: share of the training recordings that hold each substance.
     """
 
     law: Steady
@@ -38,17 +39,18 @@ class SteadyPosterior:
     log_prior: np.ndarray
     often: np.ndarray
     C: np.ndarray
+    present: np.ndarray
 
     def weights(self, y: np.ndarray) -> np.ndarray:
         """Posterior probability of every mixture in the bank for signals (n, M), shape (n, B)."""
         made, levels = self.law.response(self.bank), self.law.levels
         seen = [
-            _student(y[:, None] - made - level, self.C) + np.log((1 - _NEW) * share)
+            student(y[:, None] - made - level, self.C) + np.log((1 - _NEW) * share)
             for level, share in zip(levels, self.often, strict=True)
             if share > 0
         ]
         between = np.atleast_2d(np.cov(levels.T)) if len(levels) > 1 else np.zeros_like(self.C)
-        new = _student(y[:, None] - made - levels.mean(axis=0), self.C + between) + np.log(_NEW)
+        new = student(y[:, None] - made - levels.mean(axis=0), self.C + between) + np.log(_NEW)
         log = np.logaddexp.reduce([*seen, new]) + self.log_prior
         odds = np.exp(log - log.max(axis=1, keepdims=True))
         return odds / odds.sum(axis=1, keepdims=True)
@@ -72,7 +74,7 @@ def steady_posterior(y: np.ndarray, a: np.ndarray, sessions: np.ndarray, *, seed
     common = np.log(a.mean(axis=0) + 0.01)
     log_prior = (bank > 0) @ common / np.sum(bank > 0, axis=1)
     often = np.bincount(sessions, minlength=len(law.levels)) / len(sessions)
-    return SteadyPosterior(law, bank, log_prior, often, C)
+    return SteadyPosterior(law, bank, log_prior, often, C, np.mean(a > 0, axis=0))
 
 
 def mixtures(K: int, sizes: np.ndarray, count: int, seed: int) -> np.ndarray:
@@ -84,7 +86,7 @@ def mixtures(K: int, sizes: np.ndarray, count: int, seed: int) -> np.ndarray:
     return parts / parts.sum(axis=1, keepdims=True)
 
 
-def _student(z: np.ndarray, C: np.ndarray) -> np.ndarray:
+def student(z: np.ndarray, C: np.ndarray) -> np.ndarray:
     """ln of Student's density up to a constant, for deviations (n, B, M)."""
     L = np.linalg.cholesky(np.linalg.inv(C))
     square = np.sum((z @ L) ** 2, axis=2)
