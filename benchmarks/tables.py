@@ -10,9 +10,11 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks.ablation_parts import ablation_part, efficiency_part
 from benchmarks.model_parts import bundles_part, novelty_part, simulated_part, smellnet_part, training_part
 from benchmarks.parts import audit_part, peers_part
 from benchmarks.physics_parts import simulation_keys, solver_part, validate_part
+from benchmarks.session_parts import session_part
 from benchmarks.states_parts import states_part
 
 __all__ = ["PAGES", "filled"]
@@ -83,6 +85,7 @@ TABLES: dict[str, Callable[[dict], list[str]]] = {
     "training": training_part,
     "novelty": novelty_part,
     "bundles": bundles_part,
+    "session": session_part,
 }
 PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "peers": peers_part,
@@ -92,6 +95,8 @@ PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "simulated": simulated_part,
     "smellnet": smellnet_part,
     "soak": _soak,
+    "ablation": ablation_part,
+    "efficiency": efficiency_part,
     "states": states_part,
 }
 """Tables that show one part of a result file: `<!-- table peers:smellnet-base:official -->`."""
@@ -103,6 +108,9 @@ LATER = {
     "novelty": "unmixnet reproduce novelty",
     "states": "unmixnet reproduce states",
     "bundles": "unmixnet reproduce bundles",
+    "session": "unmixnet reproduce session",
+    "ablation": "unmixnet reproduce ablation",
+    "efficiency": "unmixnet reproduce efficiency",
 }
 """Results that a checkout may not have yet, with the command that makes them."""
 
