@@ -7,8 +7,8 @@ from unmixnet.data.pieces import Piece
 from unmixnet.data.recording import Mixture
 from unmixnet.errors import ConfigError
 from unmixnet.peers.samples import Samples
-from unmixnet.reproduce.session_draws import drawn
-from unmixnet.reproduce.session_models import MAPS, Known, added, mapped, of_labels, through_law
+from unmixnet.reproduce.session_bench.draws import drawn
+from unmixnet.reproduce.session_bench.models import MAPS, Known, added, mapped, of_labels, through_law
 from unmixnet.steady.posterior import steady_posterior
 
 NAMES = ("a", "b", "c")

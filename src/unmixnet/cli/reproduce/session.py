@@ -25,7 +25,7 @@ def session(
     from unmixnet.cli.progress import stages
     from unmixnet.provenance import provenance
     from unmixnet.reproduce.run import Options
-    from unmixnet.reproduce.session_table import prepared, session_rows
+    from unmixnet.reproduce.session_bench.table import prepared, session_rows
     from unmixnet.reproduce.work import Work
 
     draws, target = (1, out) if quick else (draws, out or RESULTS / "session.json")

@@ -14,9 +14,9 @@ from unmixnet.reproduce.bundles import bundle_of
 from unmixnet.reproduce.recall import Recall
 from unmixnet.reproduce.rows import Row, score
 from unmixnet.reproduce.run import Options, config_of, jobs_of, run_jobs
-from unmixnet.reproduce.session_draws import Draw, drawn
-from unmixnet.reproduce.session_models import MAPS, Ask, Known, added, answered, mapped, of_labels, through_law
-from unmixnet.reproduce.session_solver import SolverMaps
+from unmixnet.reproduce.session_bench.draws import Draw, drawn
+from unmixnet.reproduce.session_bench.models import MAPS, Ask, Known, added, answered, mapped, of_labels, through_law
+from unmixnet.reproduce.session_bench.solver import SolverMaps
 from unmixnet.reproduce.studies import Study, chosen
 from unmixnet.reproduce.turns import turns_of
 from unmixnet.reproduce.variants import UNMIXNET

@@ -7,7 +7,7 @@ import numpy as np
 
 from unmixnet.bundle.bundle import Bundle
 from unmixnet.data.recording import Recording
-from unmixnet.reproduce.session_draws import Draw
+from unmixnet.reproduce.session_bench.draws import Draw
 from unmixnet.session.calibration import Map
 from unmixnet.session.expected import expected_traces
 from unmixnet.session.fit import priors_of

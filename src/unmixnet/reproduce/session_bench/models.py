@@ -12,7 +12,7 @@ import numpy as np
 
 from unmixnet.peers.models import PEERS
 from unmixnet.peers.samples import Samples, Task, per_recording
-from unmixnet.reproduce.session_draws import Draw
+from unmixnet.reproduce.session_bench.draws import Draw
 from unmixnet.session.calibration import Map
 from unmixnet.session.gain import fit_gain
 from unmixnet.session.offset import fit_offset

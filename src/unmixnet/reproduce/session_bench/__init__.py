@@ -1,0 +1,1 @@
+"""What labelled recordings of a new session are worth to every model."""
