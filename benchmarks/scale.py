@@ -1,9 +1,10 @@
 """What larger problems cost: the solver against each of its sizes, and an archive per sample.
 
-    python -m benchmarks.scale [--only solver|archive] [--rounds N]
+    python -m benchmarks.scale [--only solver|archive] [--rounds N] [--quick]
 
 Times are processor time of one thread, the best of several rounds: what one core needs, little disturbed by other work
-on the machine. Each axis and the archive run in a process of their own.
+on the machine. Each axis and the archive run in a process of their own. Axes whose curve has a step are measured once
+more without the library to which XLA gives sums over more than 4,096 numbers (YNNPACK): its calls are that step.
 """
 
 import argparse
@@ -11,13 +12,12 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 from benchmarks.provenance import RESULTS
+from benchmarks.scale_archive import archive
 
 __all__ = ["AXES", "BASE", "fitted", "main"]
 
@@ -30,10 +30,11 @@ AXES = {
     "batch": (1, 2, 8, 64, 512),
 }
 """One is varied, the others stay as in BASE; the air has a background of all odorants."""
+STEPPED = ("cells", "sensors")
+PLAIN_SUMS = "--xla_cpu_experimental_ynn_fusion_type=LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT"
+"""A flag of XLA: matrix products as before, sums by the loops that XLA writes itself."""
 _SHAPES = {1: None, 2: (2, 1, 1), 10_000: (25, 20, 20)}
 _ROOM_M = (5.0, 4.0, 3.0)
-_HOUR_ROWS = 36_000
-MODEL = "smellnet-mixture"
 
 
 def room(cells: int, sensors: int):
@@ -117,10 +118,10 @@ def fitted(points: list[tuple[float, float]]) -> dict[str, float]:
     return {"a": a, "b": b, "exponent": p, "bend": (a / b) ** (1 / p), "largest_misfit": float(np.expm1(off))}
 
 
-def axis(name: str, rounds: int) -> dict:
-    """One axis of the solver."""
+def axis(name: str, rounds: int, quick: bool = False) -> dict:
+    """One axis of the solver; a quick one leaves the largest two sizes out."""
     rows = []
-    for value in AXES[name]:
+    for value in AXES[name][: -2 if quick else None]:
         rows.append(solve(BASE | {name: value}, rounds))
         print(f"{name} {value}: {rows[-1]['seconds']:.4g} s, status {rows[-1]['status']}", file=sys.stderr, flush=True)
     return {"rows": rows, "fit": fitted([(row[name], row["seconds"]) for row in rows])}
@@ -131,135 +132,55 @@ def front(rounds: int) -> dict:
     return {name: solve(BASE, rounds, clean=name == "clean") for name in ("clean", "background")}
 
 
-# ---------------------------------------------------------------- the archive
-
-
-def archive(hours: int) -> dict:
-    """Continuous recordings at 10 Hz as Parquet: seconds per window in all and by stage, bytes in and out."""
-    import cProfile
-    import pstats
-
-    from unmixnet.archive.run import unmix_archive
-    from unmixnet.bundle import find_bundle, load_bundle
-
-    place = find_bundle(MODEL)
-    bundle = load_bundle(place)
-    with tempfile.TemporaryDirectory() as home:
-        work = Path(home)
-        rows, sizes = _recordings(work / "in", hours, bundle.ready.channels)
-        _recordings(work / "first", 1, bundle.ready.channels, rows=1200)
-        unmix_archive(work / "first", work / "warm", bundle, place)
-        profile, began, wall = cProfile.Profile(), time.process_time(), time.monotonic()
-        report = unmix_archive(work / "in", work / "out", bundle, place)
-        seconds, wall = time.process_time() - began, time.monotonic() - wall
-        profile.runcall(unmix_archive, work / "in", work / "again", bundle, place)
-        out = sum(path.stat().st_size for path in (work / "out" / "windows").iterdir())
-        stages = _stages(pstats.Stats(profile))
-        peak = _peak_MB()
-    windows = report.fresh_windows
-    return {
-        "model": MODEL,
-        "rate_Hz": 10.0,
-        "channels": len(bundle.ready.channels),
-        "stride_s": bundle.config.data.stride_s,
-        "rows": rows,
-        "windows": windows,
-        "seconds": seconds,
-        "wall_seconds": wall,
-        "windows_per_second": windows / seconds,
-        "samples_per_second": rows / seconds,
-        "bytes_per_sample": {name: size / rows for name, size in sizes.items()},
-        "bytes_per_window": out / windows,
-        "stages": stages,
-        "peak_MB": peak,
-    }
-
-
-def _recordings(folder: Path, hours: int, channels: tuple[str, ...], rows: int = _HOUR_ROWS) -> tuple[int, dict]:
-    """Hours of slow changes and noise in counts, one Parquet file each; the same as text, to know its size."""
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    folder.mkdir()
-    sizes = {"parquet": 0, "csv": 0}
-    for hour in range(hours):
-        rng = np.random.default_rng(hour)
-        walk = np.cumsum(rng.normal(0, 1, (rows, len(channels))), axis=0)
-        counts = np.round(np.clip(450 + 3 * walk + rng.normal(0, 1, walk.shape), 20, 1000))
-        time_s = np.arange(rows) / 10
-        table = pa.table({"time_s": time_s} | dict(zip(channels, counts.astype(np.int16).T, strict=True)))
-        path = folder / f"hour{hour:03d}.parquet"
-        parquet.write_table(table, path, compression="zstd", row_group_size=rows // 2)
-        sizes["parquet"] += path.stat().st_size
-        lines = (f"{t:.1f}," + ",".join(f"{value:.0f}" for value in row) for t, row in zip(time_s, counts, strict=True))
-        sizes["csv"] += sum(len(line) + 1 for line in lines)
-    return hours * rows, sizes
-
-
-def _stages(stats) -> dict[str, float]:
-    """Share of the time of each stage."""
-    wanted = {
-        "reading": ("blocks.py", "_table"),
-        "encoder": ("windows.py", "encode"),
-        "solver": ("windows.py", "reconstruct"),
-        "judging": ("answering.py", "_judged"),
-        "writing": ("task.py", "__call__"),
-    }
-    total = stats.total_tt
-    found = dict.fromkeys(wanted, 0.0)
-    for (file, _, function), (_, _, _, cumulative, _) in stats.stats.items():
-        for name, (end, called) in wanted.items():
-            if file.endswith(end) and function == called:
-                found[name] += cumulative / total
-    return found | {"cutting and the rest": max(1 - sum(found.values()), 0.0)}
-
-
-def _peak_MB() -> float:
-    status = Path("/proc/self/status").read_text(encoding="utf-8")
-    return next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM")) / 1024
-
-
 # ---------------------------------------------------------------- the whole
 
 
-def _ask(request: dict) -> dict:
+def _ask(kind: str, *, plain_sums: bool = False, **request) -> dict:
     """One part in a process of its own, with one thread."""
     from unmixnet.scale.places import ONE_THREAD
 
-    command = [sys.executable, "-m", "benchmarks.scale", "--part", json.dumps(request)]
-    done = subprocess.run(command, env=os.environ | ONE_THREAD, stdout=subprocess.PIPE, check=True)
+    flags = f"{os.environ.get('XLA_FLAGS', '')} {PLAIN_SUMS}" if plain_sums else os.environ.get("XLA_FLAGS", "")
+    command = [sys.executable, "-m", "benchmarks.scale", "--part", json.dumps({"kind": kind, **request})]
+    environment = os.environ | ONE_THREAD | {"XLA_FLAGS": flags.strip()}
+    done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True)
     return json.loads(done.stdout)
+
+
+def measured(rounds: int, quick: bool, only: str | None, kept: dict) -> dict:
+    """The solver and the archive; what is not asked for is kept."""
+    found = {name: kept.get(name, {}) for name in ("solver", "plain_sums", "front", "archive")}
+    how = {"rounds": rounds, "quick": quick}
+    if only != "archive":
+        found["solver"] = {name: _ask("axis", name=name, **how) for name in AXES}
+        found["plain_sums"] = {name: _ask("axis", name=name, plain_sums=True, **how) for name in STEPPED}
+        found["front"] = _ask("front", rounds=rounds)
+    if only != "solver":
+        found["archive"] = _ask("archive", hours=1 if quick else 8)
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", choices=("solver", "archive"))
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--quick", action="store_true", help="small sizes only, stored nowhere: a try")
     parser.add_argument("--part", help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.part:
         request = json.loads(asked.part)
-        kind = request.pop("kind")
-        print(json.dumps({"axis": axis, "front": front, "archive": archive}[kind](**request)))
+        print(json.dumps({"axis": axis, "front": front, "archive": archive}[request.pop("kind")](**request)))
         return
     from unmixnet.provenance import provenance
 
     path = RESULTS / "scale.json"
     kept = json.loads(path.read_text()) if path.is_file() else {}
-    result = provenance(
-        f"python -m benchmarks.scale --rounds {asked.rounds}",
-        load=round(os.getloadavg()[0], 1),
-        rounds=asked.rounds,
-        base=BASE,
-        solver=kept.get("solver", {}),
-        front=kept.get("front", {}),
-        archive=kept.get("archive", {}),
-    )
-    if asked.only != "archive":
-        result["solver"] = {name: _ask({"kind": "axis", "name": name, "rounds": asked.rounds}) for name in AXES}
-        result["front"] = _ask({"kind": "front", "rounds": asked.rounds})
-    if asked.only != "solver":
-        result["archive"] = _ask({"kind": "archive", "hours": 8})
+    load = round(os.getloadavg()[0], 1)
+    found = measured(asked.rounds, asked.quick, asked.only, kept)
+    command = f"python -m benchmarks.scale --rounds {asked.rounds}"
+    result = provenance(command, load=load, rounds=asked.rounds, base=BASE, **found)
+    if asked.quick:
+        print(json.dumps(result))
+        return
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     from benchmarks.scale_page import draw, write_page
 

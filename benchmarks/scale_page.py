@@ -29,7 +29,7 @@ _UNITS = {
 
 def filled(page: str, record: dict) -> str:
     """The page with every number made anew."""
-    made = {"cost": _cost, "sizing": _sizing, "solver": _solver, "front": _front, "source": _source}
+    made = {"cost": _cost, "sizing": _sizing, "solver": _solver, "step": _step, "front": _front, "source": _source}
     return _PLACE.sub(lambda match: match[1] + "\n".join(made[match[2]](record)) + "\n" + match[3], page)
 
 
@@ -82,16 +82,33 @@ def _solver(record: dict) -> list[str]:
         "| varied | from … to | seconds | exponent p | bend | largest misfit of a + b nᵖ |",
         "|---|---|---|---|---|---|",
     ]
-    for name, axis in record["solver"].items():
-        rows, fit = axis["rows"], axis["fit"]
-        first, last = rows[0], rows[-1]
-        bend = _amount(fit["bend"]) if first[name] < fit["bend"] < last[name] else "outside"
-        lines.append(
-            f"| {_UNITS[name]} | {first[name]:,} … {last[name]:,} | {first['seconds']:.2g} … {last['seconds']:.2g} "
-            f"| {fit['exponent']:.2f} | {bend} | {100 * fit['largest_misfit']:.0f} % |"
-        )
+    lines += [_axis(name, _UNITS[name], axis) for name, axis in record["solver"].items()]
+    lines += [_axis(name, f"{_UNITS[name]}, plain sums", axis) for name, axis in record["plain_sums"].items()]
     base = ", ".join(f"{name} {value}" for name, value in record["base"].items())
     return [*lines, "", f"Forward rollouts in float32 on one thread; what is not varied: {base}."]
+
+
+def _axis(name: str, title: str, axis: dict) -> str:
+    rows, fit = axis["rows"], axis["fit"]
+    first, last = rows[0], rows[-1]
+    bend = _amount(fit["bend"]) if first[name] < fit["bend"] < last[name] else "outside"
+    return (
+        f"| {title} | {first[name]:,} … {last[name]:,} | {first['seconds']:.2g} … {last['seconds']:.2g} "
+        f"| {fit['exponent']:.2f} | {bend} | {100 * fit['largest_misfit']:.0f} % |"
+    )
+
+
+def _step(record: dict) -> list[str]:
+    """Where plain sums gain most, on each axis that has a step."""
+    told = []
+    for name, axis in record["plain_sums"].items():
+        pairs = zip(record["solver"][name]["rows"], axis["rows"], strict=True)
+        usual, plain = max(pairs, key=lambda pair: pair[0]["seconds"] / pair[1]["seconds"])
+        told.append(
+            f"{usual[name]:,} {_UNITS[name]} take {1e3 * usual['seconds']:.0f} ms, with plain sums "
+            f"{1e3 * plain['seconds']:.0f} ms"
+        )
+    return [f"Measured where it matters most: {'; '.join(told)}."] if told else ["Not measured yet."]
 
 
 def _front(record: dict) -> list[str]:
@@ -137,14 +154,18 @@ def draw(record: dict, path: Path = FIGURE) -> None:
         if n.min() < fit["bend"] < n.max():
             panel.axvline(fit["bend"], color="#c4500c", lw=0.9, ls="--")
         title = f"{_UNITS[name]}: exponent {fit['exponent']:.2f}"
+        if plain := record["plain_sums"].get(name):
+            panel.plot(n, [row["seconds"] for row in plain["rows"]], "o-", color="#c4500c", ms=5, mfc="white", lw=0.8)
+            title += f" (plain sums {plain['fit']['exponent']:.2f})"
         panel.set(xscale="log", yscale="log", xlabel=_UNITS[name])
-        panel.set_title(title, fontsize=10)
+        panel.set_title(title, fontsize=9)
         every = [row["seconds"] for one in axes.values() for row in one["rows"]]
         panel.set_ylim(min(every) / 2, 2 * max(every))
         panel.grid(True, alpha=0.25)
     panels[0].set_ylabel("processor seconds of a rollout")
     base = ", ".join(f"{name} {value}" for name, value in record["base"].items())
-    figure.suptitle(f"a + b nᵖ (line), b nᵖ (dotted), bend (dashed); else {base}", fontsize=9, color="0.35")
+    told = "a + b nᵖ (line), b nᵖ (dotted), bend (dashed), plain sums (open)"
+    figure.suptitle(f"{told}; else {base}", fontsize=9, color="0.35")
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from benchmarks.provenance import RESULTS
-from benchmarks.scale import fitted
+from benchmarks.scale import AXES, PLAIN_SUMS, STEPPED, fitted
 from benchmarks.scale_page import PAGE, draw, filled
 
 
@@ -54,6 +54,14 @@ def test_every_size_was_measured_and_solved(record):
         assert len(axis["rows"]) >= 5 and all(row["status"] == 0 and row["seconds"] > 0 for row in axis["rows"])
     cells = [row["cells"] for row in record["solver"]["cells"]["rows"]]
     assert cells[0] == 1 and cells[-1] == 10_000
+
+
+def test_the_step_is_measured_with_the_flag_that_the_page_tells(record):
+    assert f"XLA_FLAGS={PLAIN_SUMS}" in PAGE.read_text(encoding="utf-8")
+    for name in STEPPED:
+        usual, plain = (record[kind][name]["rows"] for kind in ("solver", "plain_sums"))
+        assert [row[name] for row in plain] == [row[name] for row in usual] == list(AXES[name])
+        assert max(a["seconds"] / b["seconds"] for a, b in zip(usual, plain, strict=True)) > 1.5
 
 
 def test_the_figure_is_drawn(record, tmp_path):
