@@ -25,7 +25,7 @@ from pages.said import with_page
 
 def in_order(told: list[str]) -> list[str]:
     """Models before those who use them, calibrations before theirs, a run before its continuation."""
-    first = ("unmixnet train", "unmixnet calibrate-session", "unmixnet export")
+    first = ("unmixnet train", "unmixnet calibrate", "unmixnet export")
     return sorted(told, key=lambda one: (not one.startswith(first), "--resume" in one, one))
 
 

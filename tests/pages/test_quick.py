@@ -48,10 +48,14 @@ def test_the_readme_has_no_python_but_what_its_own_test_runs():
 def test_toml_of_the_pages_is_taken(desk, page, block, tmp_path):  # noqa: F811
     from unmixnet.config import parse_simulation
     from unmixnet.data.reader import read_recording
+    from unmixnet.training.config import parse_training
 
     if "[chamber]" in block:
         rest = (ROOT / "examples" / "jar.toml").read_text().split("[species]", 1)[1]
         assert parse_simulation(f"{block}\n[species]{rest}").chamber.cells
+        return
+    if "[training]" in block:
+        assert parse_training(block).data.protocol == "simulated:unseen"
         return
     told = tomllib.loads(block)
     rows = "\n".join(f"{10 * i},{20 + i % 3},{1 + i % 2}" for i in range(50))
@@ -71,6 +75,25 @@ def test_manifests_of_the_pages_are_read(page, block, tmp_path):
         path.write_text("time_s,A [counts]\n0,1\n1,2\n")
     (tmp_path / "manifest.csv").write_text(block)
     assert len(read_manifest(tmp_path / "manifest.csv")) == len(block.strip().splitlines()) - 1
+
+
+# ---------------------------------------------------------------- the live page
+
+
+def not_on_the_page(tutorial: str) -> list[str]:
+    """What the tutorial tells the reader to look for or to press, and the page does not show."""
+    told = re.findall(r"\*\*([^*]+)\*\*|(?<!\*)\*([^*\n]+)\*(?!\*)", tutorial)
+    shown = "".join(path.read_text() for path in (ROOT / "src/unmixnet/live/page").glob("*.[hj]*"))
+    return [word for word in map("".join, told) if word not in shown]
+
+
+def test_the_live_page_has_every_button_that_the_chemist_is_told_of():
+    tutorial = (ROOT / "docs/tutorials/chemist.md").read_text().split("## 2.")[1]
+    assert "**Release**" in tutorial and not_on_the_page(tutorial) == []
+
+
+def test_twin_a_button_that_was_renamed_is_noticed():
+    assert not_on_the_page("Press **Let it out**, under *Mixture*.") == ["Let it out"]
 
 
 # ---------------------------------------------------------------- scripts
