@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from benchmarks.ablation_parts import ablation_part, efficiency_part
+from benchmarks.calibrate_parts import calibrate_part
 from benchmarks.model_parts import bundles_part, novelty_part, simulated_part, smellnet_part, training_part
 from benchmarks.parts import audit_part, peers_part
 from benchmarks.physics_parts import simulation_keys, solver_part, validate_part
@@ -98,6 +99,7 @@ PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "ablation": ablation_part,
     "efficiency": efficiency_part,
     "states": states_part,
+    "calibrate": calibrate_part,
 }
 """Tables that show one part of a result file: `<!-- table peers:smellnet-base:official -->`."""
 
@@ -111,6 +113,7 @@ LATER = {
     "session": "unmixnet reproduce session",
     "ablation": "unmixnet reproduce ablation",
     "efficiency": "unmixnet reproduce efficiency",
+    "calibrate": "python -m benchmarks.calibrate --known --report SIM/report.json",
 }
 """Results that a checkout may not have yet, with the command that makes them."""
 

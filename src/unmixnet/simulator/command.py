@@ -135,6 +135,7 @@ def as_values(outcome: Outcome) -> dict[str, Any]:
         "channels": list(sim.channels),
         "seconds": setup.jar.seconds,
         "start": setup.jar.start,
+        "within": _within(setup.train),
         "stages": list(outcome.found.history),
         "noise": {"fast": outcome.found.noise.fast.tolist(), "level": outcome.found.noise.level.tolist()},
         "nuisance sd": {
@@ -149,6 +150,12 @@ def as_values(outcome: Outcome) -> dict[str, Any]:
         "estimates": estimates,
         "untold": list(outcome.told.untold),
     }
+
+
+def _within(train: Recordings) -> list[float]:
+    """Share of each sensor's variance that lies within recordings, not between them."""
+    inside = np.mean((train.Y - train.Y.mean(axis=1, keepdims=True)) ** 2, axis=(0, 1))
+    return [float(value) for value in inside / train.Y.var(axis=(0, 1))]
 
 
 def write_report(outcome: Outcome, folder: Path) -> dict[str, Any]:

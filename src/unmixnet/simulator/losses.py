@@ -20,8 +20,8 @@ import numpy as np
 
 __all__ = ["L_H", "L_Y", "CalibrationWeights", "L_mix", "L_phys", "Noise", "R", "plain", "whitened"]
 
-_LEAST = 5e-3
-"""Least sd of a residual, in standard deviations of the training signal: about one count of a 10-bit converter."""
+_LEAST = 1e-4
+"""Least sd of a residual, in standard deviations of the training signal: no converter is better."""
 
 
 @dataclass(frozen=True)

@@ -65,11 +65,11 @@ def setup_of(turn: Turn, *, seconds: float | None = None) -> tuple[Setup, "Reade
     ready = config.preprocessing(channels).fit(read)
     examples = gather_examples(read, ready, turn.data.components, config.model.rate_Hz, config.window)
     air, sign = clean_air(ready, examples)
-    stride = config.settings.stride
+    stride, step_s = config.settings.stride, config.model.step_s
     steps = (config.window - 1) // stride
-    steps = steps if seconds is None else min(steps, int(seconds / config.model.step_s))
+    steps = steps if seconds is None else min(steps, int(seconds / step_s))
     start = "clean air" if config.model.start == "clean air" else "exposed"
-    jar = Jar(portable_enose(sensors=channels), sign, start, config.model.release, config.model.step_s, float(steps))
+    jar = Jar(portable_enose(sensors=channels), sign, start, config.model.release, config.model.step_s, steps * step_s)
     sessions = [piece.session for piece in turn.train]
     train = Recordings.of(examples, sessions, stride=stride, steps=steps)
     setup = Setup(turn.name, tuple(turn.data.components), jar, train, air, config.model.rate_Hz, ready=ready)

@@ -21,6 +21,10 @@ def report_text(values: dict[str, Any]) -> str:
         f"({values['pure']} of one substance) of {values['sessions']} sessions, {values['seconds']:g} s of each, "
         f"which start {'in clean air' if values['start'] == 'clean air' else 'with the odour present'}.",
         "",
+        "Of the variance, "
+        + ", ".join(f"{100 * v:.1f} % ({name})" for v, name in zip(values["within"], values["channels"], strict=True))
+        + " lies within recordings; the rest is between them.",
+        "",
         "## Share of variance explained",
         "",
         "1 − Σ(Y − Ŷ)²/Σ(Y − Ȳ)² with the mean level Ȳ of the training recordings. *Recipe alone* is honest: "

@@ -1,0 +1,81 @@
+"""Calibration of the simulator: known coefficients found again, then SmellNet, beside laws without physics.
+
+    python -m benchmarks.calibrate [--data DIR] [--known] [--report SIM/report.json]
+
+stores benchmarks/results/calibrate.json; a part that is not run is kept as it was.
+"""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from unmixnet.inference.precision import single_precision
+from unmixnet.provenance import provenance
+
+__all__ = ["known_part", "smellnet_part"]
+
+RESULTS = Path(__file__).parent / "results" / "calibrate.json"
+FOODS = ("banana", "orange", "pear", "apple", "mango", "peach")
+NOISES = (1e-2, 1e-3)
+
+
+def known_part(noises: tuple[float, ...] = NOISES, *, iterations: int = 15) -> list[dict[str, Any]]:
+    """Recordings of six substances on four sensors with known coefficients, calibrated, at some levels of noise."""
+    from unmixnet.simulator.known import SURE, find_again, known
+
+    found = []
+    for noise in noises:
+        with single_precision():
+            truth = known(FOODS, ("m1", "m2", "m3", "m4"), noise=noise, seconds=30.0, sessions=3)
+            again = find_again(truth, iterations=iterations, watch=lambda *told: print(*told, flush=True))
+        told = again.told.estimates
+        sure = again.identifiable
+        found.append(
+            {
+                "noise": noise,
+                "signal sd": [float(value) for value in truth.setup.train.Y.std(axis=(0, 1))],
+                "recordings": len(truth.setup.train),
+                "identifiable up to se": SURE,
+                "identifiable": int(sure.sum()),
+                "worst identifiable error": again.worst,
+                "within three se": float((abs(again.error) < [3 * one.se for one in told]).mean()),
+                "groups": again.summary(),
+                "verdicts": again.told.summary(),
+                "untold": list(again.told.untold),
+                "not determined": sorted({one.group for one in told if one.verdict == "not determined"}),
+            }
+        )
+    return found
+
+
+def smellnet_part(report: Path) -> dict[str, Any]:
+    """What `unmixnet calibrate smellnet-mixture -o SIM` found, without the single estimates."""
+    values = json.loads(report.read_text(encoding="utf-8"))
+    values["determined"] = [one["name"] for one in values["estimates"] if one["verdict"] == "determined"]
+    values["verdicts"] = {
+        verdict: sum(one["verdict"] == verdict for one in values["estimates"] if not one["combined"])
+        for verdict in ("determined", "weak", "not determined")
+    }
+    del values["estimates"]
+    return values
+
+
+def main() -> None:
+    """Run what is asked for."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--known", action="store_true", help="calibrate on recordings of known coefficients")
+    parser.add_argument("--report", type=Path, help="report.json of `unmixnet calibrate smellnet-mixture -o SIM`")
+    told = parser.parse_args()
+    kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
+    parts = {name: kept[name] for name in ("known", "smellnet") if name in kept}
+    if told.known:
+        parts["known"] = known_part()
+    if told.report:
+        parts["smellnet"] = smellnet_part(told.report)
+    result = provenance("python -m benchmarks.calibrate --known --report SIM/report.json", **parts)
+    RESULTS.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

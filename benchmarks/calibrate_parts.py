@@ -1,0 +1,139 @@
+"""Tables of the calibrated simulator: known coefficients found again, and what it explains of SmellNet."""
+
+from typing import Any
+
+__all__ = ["calibrate_part"]
+
+_WAYS = {
+    "none": "recipe alone",
+    "session": "levels of the session, from training",
+    "references": "levels from 3 references",
+    "all": "all nuisances, as fitted",
+}
+
+
+def calibrate_part(record: dict, part: str) -> list[str]:
+    """`known`, `explained`, `substances`, `determined` or `stages`."""
+    made = {
+        "known": _known,
+        "explained": _explained,
+        "substances": _substances,
+        "determined": _determined,
+        "stages": _stages,
+    }
+    return [*made[part](record), "", _source(record)]
+
+
+def _known(record: dict) -> list[str]:
+    """Errors of what is identifiable, at every level of noise."""
+    rows = []
+    for one in record["known"]:
+        for group in one["groups"]:
+            worst = group["worst identifiable error"]
+            rows.append(
+                [
+                    f"{one['noise']:g}",
+                    group["group"],
+                    str(group["entries"]),
+                    str(group["identifiable"]),
+                    "" if worst is None else f"{100 * worst:.1f} %",
+                    f"{group['median se']:.3f}",
+                    f"{group['error in se']:.2f}",
+                ]
+            )
+    columns = ["noise", "coefficient", "entries", "identifiable", "largest error", "median se (log)", "rms error / se"]
+    return [
+        *_table(columns, rows),
+        "",
+        *(
+            f"At noise {one['noise']:g}: {one['identifiable']} identifiable, largest error "
+            f"{100 * one['worst identifiable error']:.1f} %; {100 * one['within three se']:.0f} % of all errors "
+            "lie within three standard errors."
+            for one in record["known"]
+        ),
+    ]
+
+
+def _explained(record: dict) -> list[str]:
+    """Variance explained by every law."""
+    found = record["smellnet"]
+    rows = [
+        [
+            one["where"],
+            _WAYS[one["levels"]],
+            f"**{one['law']}**" if one["law"] == "physics" else one["law"],
+            str(one["recordings"]),
+            f"{one['total']:.3f} [{one['lo']:.3f}, {one['hi']:.3f}]",
+            *(f"{value:.3f}" for value in one["sensors"]),
+        ]
+        for one in sorted(found["scores"], key=_order)
+    ]
+    return _table(["where", "levels", "law", "recordings", "all sensors", *found["channels"]], rows)
+
+
+def _substances(record: dict) -> list[str]:
+    """Variance explained by the recipe alone, by the most plentiful substance."""
+    found = record["smellnet"]
+    kept = {(s["law"], s["where"]): s for s in found["scores"] if s["levels"] == "none"}
+    columns = [(law, where) for where in ("in sample", "test") for law in ("physics", "linear") if (law, where) in kept]
+    rows = [
+        [food, *(_number(kept[column]["substances"][i]) for column in columns)]
+        for i, food in enumerate(found["components"])
+    ]
+    return _table(["most plentiful", *(f"{law}, {where}" for law, where in columns)], rows)
+
+
+def _determined(record: dict) -> list[str]:
+    """What SmellNet determines."""
+    rows = [
+        [
+            one["group"],
+            *(str(one[key]) for key in ("entries", "determined", "weak", "not determined")),
+            f"{one['se']:.2f}",
+            f"{one['before']:.2f}",
+        ]
+        for one in record["smellnet"]["groups"]
+    ]
+    columns = ["coefficient", "entries", "determined", "weak", "not determined", "median se (log)", "before"]
+    untold = [f"- {text}" for text in record["smellnet"]["untold"][:6]]
+    return [
+        *_table(columns, rows),
+        "",
+        "Directions that the recordings hardly narrow, first the least told:",
+        "",
+        *untold,
+    ]
+
+
+def _stages(record: dict) -> list[str]:
+    rows = [
+        [one["stage"], str(one["recordings"]), str(one["iterations"]), f"{one['rms']:.3f}"]
+        for one in record["smellnet"]["stages"]
+    ]
+    found = record["smellnet"]
+    inside = zip(found["channels"], found["within"], strict=True)
+    said = ", ".join(f"{100 * value:.1f} % of {name}" for name, value in inside)
+    return [
+        *_table(["stage", "recordings", "steps", "rms of what is left [sd]"], rows),
+        "",
+        f"Of the variance of these {found['recordings']} recordings {said} lies within a recording.",
+    ]
+
+
+def _order(score: dict[str, Any]) -> tuple[int, ...]:
+    places = ("in sample", "test", "new sessions", "new sessions, rest")
+    laws = ("physics", "linear", "pure mean", "constant")
+    return places.index(score["where"]), list(_WAYS).index(score["levels"]), laws.index(score["law"])
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def _table(columns: list[str], rows: list[list[str]]) -> list[str]:
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return [*lines, *("| " + " | ".join(row) + " |" for row in rows)]
+
+
+def _source(record: dict) -> str:
+    return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {record['machine']['processor']}."
