@@ -100,9 +100,9 @@ def departures(case: str, fraction: float, laws: Sequence[str] = tuple(LAWS)) ->
 def solved(process: Process, chamber: Chamber, law: Law) -> Saved:
     """Rollouts of pairs of substances by a law, leaves of shape (pair, second, ...)."""
     with jax.enable_x64(not law.single):
-        told = eqx.tree_at(lambda p: p.diffusion, process, replace(process.diffusion, form=law.form))
+        told: Process = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), process)
+        told = eqx.tree_at(lambda p: p.diffusion, told, replace(told.diffusion, form=law.form))
         told = eqx.tree_at(lambda p: p.readout.g, told, Linear()) if law.linear else told
-        told = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), told)
         return jax.tree.map(lambda leaf: np.asarray(leaf, float), _rollouts(told, chamber))
 
 
