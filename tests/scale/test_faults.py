@@ -1,4 +1,4 @@
-"""A sweep whose disk fills up ends with words, leaves nothing half, and goes on; so does one whose clock jumps."""
+"""A sweep survives a killed process, a full disk and a clock that jumps: nothing is lost, nothing is done twice."""
 
 import errno
 import os
@@ -62,6 +62,18 @@ def test_a_full_disk_is_told_nothing_is_left_half_and_the_sweep_goes_on(jobs, tm
     assert sweeping(tmp_path / "out") == []
     assert rows(jobs, tmp_path / "out") == rows(jobs, tmp_path / "whole")
     assert {path: path.stat().st_mtime_ns for path in dates} == dates, "what was finished is not made again"
+
+
+@pytest.mark.soak
+def test_a_sweep_on_two_local_processes_with_one_killed_has_the_same_metrics_to_the_bit(tmp_path, measured):
+    jobs = study.jobs(tmp_path)
+    assert run_jobs(jobs, Work(tmp_path / "whole"), None, study.OPTIONS) == []
+    (tmp_path / study.KILL).touch()
+    assert sweep(jobs, Work(tmp_path / "out"), None, study.OPTIONS, Watch(), running.Pace(), Local(2)) == []
+    assert not (tmp_path / study.KILL).exists()
+    equal = rows(jobs, tmp_path / "out") == rows(jobs, tmp_path / "whole")
+    measured("metrics of a sweep on two processes, one killed, equal to the bit", equal)
+    assert equal
 
 
 def test_twin_a_half_written_result_would_be_noticed(jobs, tmp_path):
