@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from unmixnet.data.pieces import Piece
 from unmixnet.plots.style import INK, MUTED, PALETTE, figure_style
 from unmixnet.reproduce.benches import NetworkBench
-from unmixnet.reproduce.inverse_bench import trained
 from unmixnet.reproduce.recall import Recall
 from unmixnet.reproduce.run import Options, config_of
 from unmixnet.reproduce.state_bench.gather import PROTOCOLS, Judged, network_verdict
 from unmixnet.reproduce.state_bench.judge import MASS, MS, predicted_states
+from unmixnet.reproduce.state_bench.networks import restored
 from unmixnet.reproduce.state_bench.physical import PhysicalStates
 from unmixnet.reproduce.state_bench.residuals import mass_errors, ms_residuals
 from unmixnet.reproduce.state_bench.worlds import World
@@ -43,7 +43,7 @@ def draw_states(
         for job in one.jobs:
             if job.variant.name in _NAMES and job.seed == 0 and work.read_weights(job) is not None:
                 bench = NetworkBench(config_of(job.study, job.variant, options), world.turn, recall)  # pyright: ignore[reportArgumentType]
-                model = trained(bench, job, work)
+                model = restored(bench, job, work)
                 found[job.variant.name] = predicted_states(world, bench, model, world.turn.tests[_UNSEEN])
                 verdicts |= network_verdict(world, job, work, options, recall)["verdict"]
         if len(found) == len(_NAMES):

@@ -9,24 +9,25 @@ import jax
 import numpy as np
 
 from unmixnet.data.protocols import NAMES, Piece
+from unmixnet.data.response import Response
 from unmixnet.errors import ConfigError
 from unmixnet.peers.models import PEERS
 from unmixnet.peers.samples import per_recording
 from unmixnet.provenance import provenance
 from unmixnet.reproduce.benches import NetworkBench
-from unmixnet.reproduce.inverse_bench import trained
 from unmixnet.reproduce.recall import Recall
 from unmixnet.reproduce.recipes import recipe
 from unmixnet.reproduce.results import collect
 from unmixnet.reproduce.rows import Row
 from unmixnet.reproduce.run import Options, Watch, config_of, run_jobs, turn_jobs
 from unmixnet.reproduce.state_bench.judge import Verdict, judge_network, judge_nulls
+from unmixnet.reproduce.state_bench.networks import restored
 from unmixnet.reproduce.state_bench.trajectory_errors import mean_row, rmse_row, units
 from unmixnet.reproduce.state_bench.worlds import WORLDS, World, make_world
 from unmixnet.reproduce.studies import Study
-from unmixnet.reproduce.tables import MIXTURE_WINDOWS
+from unmixnet.reproduce.tables import MIXTURE_RECORDINGS, MIXTURE_WINDOWS
 from unmixnet.reproduce.turns import turns_of
-from unmixnet.reproduce.variants import BASELINES, UNMIXNET, Classical, Network, Variant
+from unmixnet.reproduce.variants import BASELINES, UNMIXNET, Classical, Network, Posterior, Variant
 from unmixnet.reproduce.work import Job, Work
 from unmixnet.simulator import FrozenSimulator
 
@@ -35,8 +36,12 @@ __all__ = ["MODELS", "PROTOCOLS", "Judged", "gather_states", "network_verdict", 
 PROTOCOLS = ("smellnet-mixture:clean:seen", "smellnet-mixture:clean:unseen")
 _NETWORKS = ("adr-gnn", "mlp", "cnn-lstm", "itransformer", "scentformer")
 _NULLS = ("mean", "1-NN", "extra-trees")
+_STEADY = Posterior(replace(MIXTURE_RECORDINGS, response=Response.LOG_CONDUCTANCE))
+_PLAYED = ("extra-trees", _STEADY.name, "adr-gnn", "unmixnet")
+"""Models whose recipes are played by the simulator, too: states that obey every law, from a recipe alone."""
 MODELS: dict[str, Variant] = {
     **{name: Classical(name, name, MIXTURE_WINDOWS, PEERS[name].seeded) for name in _NULLS},
+    _STEADY.name: _STEADY,
     "unmixnet": UNMIXNET,
     **{one.name: replace(one, keep=True) for name in _NETWORKS for one in BASELINES if one.name == name},
 }
@@ -119,7 +124,7 @@ def _judged(world: World, jobs: list[Job], work: Work, options: Options, recall:
             one = network_verdict(world, job, work, options, recall)
             verdicts.setdefault(job.variant.name, []).append(one["verdict"])
             penalties[f"{job.variant.name} {job.seed}"] = one["penalties"]
-    nulls = judge_nulls(world, share, _recipes(jobs, work, "extra-trees"))
+    nulls = judge_nulls(world, share, _recipes(jobs, work))
     for per_seed in ([nulls], *verdicts.values()):
         for reading in per_seed[0]:
             rows += _state_rows(world, reading, [one[reading] for one in per_seed])
@@ -140,7 +145,7 @@ def network_verdict(world: World, job: Job, work: Work, options: Options, recall
     def make() -> dict[str, Any]:
         assert isinstance(job.variant, Network)
         bench = NetworkBench(config_of(job.study, job.variant, options), world.turn, recall)
-        verdict = judge_network(world, bench, trained(bench, job, work), job.variant.name)
+        verdict = judge_network(world, bench, restored(bench, job, work), job.variant.name)
         jax.clear_caches()
         return verdict
 
@@ -153,13 +158,15 @@ def _fingerprint(world: World) -> list[float]:
     return [float(f"{value:.6e}") for states in (world.states,) for value in units(states).values()]
 
 
-def _recipes(jobs: Sequence[Job], work: Work, name: str) -> dict[str, dict[str, np.ndarray]]:
-    """Ratios of each recording by a finished model of seed 0."""
+def _recipes(jobs: Sequence[Job], work: Work) -> dict[str, dict[str, np.ndarray]]:
+    """Ratios of each recording by the finished models of seed 0, by protocol."""
+    found = {}
     for job in jobs:
-        if job.variant.name == name and job.seed == 0 and (result := work.read(job)) is not None:
+        if job.variant.name in _PLAYED and job.seed == 0 and (result := work.read(job)) is not None:
             guesses = result.guesses.items()
-            return {name: {p: per_recording(np.asarray(g.values, float), [*map(str, g.owner)]) for p, g in guesses}}
-    return {}
+            means = {p: per_recording(np.asarray(g.values, float), [*map(str, g.owner)]) for p, g in guesses}
+            found[job.variant.name] = means
+    return found
 
 
 def _state_rows(world: World, reading: str, per_seed: Sequence[dict[str, dict[str, list[float]]]]) -> list[Row]:

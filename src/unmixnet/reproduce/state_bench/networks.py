@@ -11,11 +11,14 @@ import numpy as np
 from jaxtyping import PyTree
 
 from unmixnet.data.protocols import Piece
+from unmixnet.errors import ConfigError
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.reproduce.benches import NetworkBench
 from unmixnet.reproduce.state_bench.physical import PhysicalStates
+from unmixnet.reproduce.work import Job, Work
+from unmixnet.training.checkpoint import from_tensors, to_tensors
 
-__all__ = ["OwnStates", "gauged", "hidden_states", "own_states", "steps_of"]
+__all__ = ["OwnStates", "gauged", "hidden_states", "own_states", "restored", "steps_of"]
 
 _BATCH = 32
 
@@ -39,6 +42,21 @@ class OwnStates:
         """The rollout as if it were a hidden state, (n, T, width)."""
         s = self.states
         return np.concatenate([part.reshape(*part.shape[:2], -1) for part in (s.concentration, s.coverage)], axis=2)
+
+
+def restored(bench: NetworkBench, job: Job, work: Work) -> PyTree:
+    """The network with the weights that its job kept; numbers that are no arrays (dropout) are the model's own."""
+    kept = work.read_weights(job)
+    if kept is None:
+        raise ConfigError(
+            f"the weights of {job.variant.name}, seed {job.seed}, are not in the work folder",
+            where=str(work.folder / job.place),
+            remedy=f"Run it before, or with --only '{job.variant.name}'",
+        )
+    arrays, rest = eqx.partition(bench.model(job.seed), eqx.is_array)
+    with jax.enable_x64(False):
+        tensors = from_tensors({name: kept[name] for name in to_tensors(arrays)}, arrays, str(job.place))
+    return eqx.combine(tensors, rest)
 
 
 def steps_of(bench: NetworkBench) -> int:
