@@ -8,6 +8,7 @@ draws docs/img/scale.png and rewrites the parts of the page between `<!-- scale 
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 from benchmarks.provenance import RESULTS
 
@@ -137,37 +138,47 @@ def _source(record: dict) -> list[str]:
 
 
 def draw(record: dict, path: Path = FIGURE) -> None:
-    """One panel per axis: measured points, the fit, its two parts, and the bend."""
-    import numpy as np
+    """One panel per axis: measured points, the fit, its growing part, and the bend; in the last panel what is what."""
     from matplotlib.figure import Figure
 
     axes = record["solver"]
-    figure = Figure(figsize=(3.1 * len(axes) + 0.4, 3.5), layout="constrained")
-    panels = figure.subplots(1, len(axes), squeeze=False, sharey=True)[0]
-    for panel, (name, axis) in zip(panels, axes.items(), strict=True):
-        n, t = (np.array([row[key] for row in axis["rows"]], float) for key in (name, "seconds"))
-        fit, fine = axis["fit"], np.geomspace(n.min(), n.max(), 200)
-        growing = fit["b"] * fine ** fit["exponent"]
-        panel.plot(fine, fit["a"] + growing, "-", color="#0b6e99", lw=1.4)
-        panel.plot(fine, growing, ":", color="0.6", lw=1)
-        panel.plot(n, t, "o", color="#0b6e99", ms=5)
-        if n.min() < fit["bend"] < n.max():
-            panel.axvline(fit["bend"], color="#c4500c", lw=0.9, ls="--")
-        title = f"{_UNITS[name]}: exponent {fit['exponent']:.2f}"
-        if plain := record["plain_sums"].get(name):
-            panel.plot(n, [row["seconds"] for row in plain["rows"]], "o-", color="#c4500c", ms=5, mfc="white", lw=0.8)
-            title += f" (plain sums {plain['fit']['exponent']:.2f})"
-        panel.set(xscale="log", yscale="log", xlabel=_UNITS[name])
-        panel.set_title(title, fontsize=9)
-        every = [row["seconds"] for one in axes.values() for row in one["rows"]]
+    figure = Figure(figsize=(9.6, 5.6), layout="constrained")
+    panels = figure.subplots(2, 3, sharey=True).ravel()
+    every = [row["seconds"] for one in axes.values() for row in one["rows"]]
+    for panel, (name, axis) in zip(panels, axes.items(), strict=False):
+        _panel(panel, name, axis, record["plain_sums"].get(name))
         panel.set_ylim(min(every) / 2, 2 * max(every))
-        panel.grid(True, alpha=0.25)
-    panels[0].set_ylabel("processor seconds of a rollout")
-    base = ", ".join(f"{name} {value}" for name, value in record["base"].items())
-    told = "a + b nᵖ (line), b nᵖ (dotted), bend (dashed), plain sums (open)"
-    figure.suptitle(f"{told}; else {base}", fontsize=9, color="0.35")
+    for panel in panels[::3]:
+        panel.set_ylabel("processor seconds of a rollout")
+    legend = panels[-1]
+    legend.axis("off")
+    base = "one is varied, the others are\n" + "\n".join(f"{name} {value}" for name, value in record["base"].items())
+    handles, labels = panels[0].get_legend_handles_labels()
+    legend.legend(handles, labels, loc="upper left", frameon=False)
+    legend.text(0.06, 0.02, base, transform=legend.transAxes, color="0.35", fontsize=9)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
+
+
+def _panel(panel: Any, name: str, axis: dict, plain: dict | None) -> None:
+    import numpy as np
+
+    n, t = (np.array([row[key] for row in axis["rows"]], float) for key in (name, "seconds"))
+    fit, fine = axis["fit"], np.geomspace(n.min(), n.max(), 200)
+    growing = fit["b"] * fine ** fit["exponent"]
+    title = f"{_UNITS[name]}: exponent {fit['exponent']:.2f}"
+    panel.plot(n, t, "o", color="#0b6e99", ms=5, label="measured")
+    panel.plot(fine, fit["a"] + growing, "-", color="#0b6e99", lw=1.4, label="a + b nᵖ")
+    panel.plot(fine, growing, ":", color="0.6", lw=1, label="b nᵖ")
+    if plain:
+        seconds = [row["seconds"] for row in plain["rows"]]
+        panel.plot(n, seconds, "o-", color="#c4500c", ms=5, mfc="white", lw=0.8, label="measured, plain sums")
+        title += f", plain sums {plain['fit']['exponent']:.2f}"
+    if n.min() < fit["bend"] < n.max():
+        panel.axvline(fit["bend"], color="0.35", lw=0.9, ls="--", label="bend: both parts equal")
+    panel.set(xscale="log", yscale="log", xlabel=_UNITS[name])
+    panel.set_title(title, fontsize=10)
+    panel.grid(True, alpha=0.25)
 
 
 def write_page(record: dict) -> None:
