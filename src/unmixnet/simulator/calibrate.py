@@ -11,7 +11,7 @@ import numpy as np
 
 from unmixnet.artefact import Artefact, ArtefactError, fingerprint, read_artefact, recover, write_artefact
 from unmixnet.data.preprocess import Preprocessing
-from unmixnet.simulator.blocks import Nuisances, seen
+from unmixnet.simulator.blocks import Nuisances, flat, seen
 from unmixnet.simulator.forward import Physics
 from unmixnet.simulator.frozen import FrozenSimulator, is_frozen
 from unmixnet.simulator.least_squares import Problem, levenberg_marquardt
@@ -141,17 +141,19 @@ def problem_of(setup: Setup, stage: Stage, noise: Noise) -> tuple[Problem, np.nd
     # a stage whose kind of recording is missing has nothing of its own to say
     rows = np.flatnonzero(mask if mask.any() else np.ones(len(train), bool))
     prior = prior_of(len(setup.components), setup.air)
-    mean, sd = (np.asarray(_row(part), float) for part in (prior.mean, prior.sd))
+    believed, H = setup.prior_nuisance, fingerprints_of(train)
+    swing = np.mean(np.abs(H.Y - np.array(setup.air)), axis=(0, 1)) if len(H) else np.zeros(len(setup.air))
     problem = Problem(
         Physics.of(setup.jar),
         stage.free,
         train[rows],
-        fingerprints_of(train),
-        mean,
-        sd,
-        setup.prior_nuisance,
+        H,
+        flat(prior.mean),
+        flat(prior.sd),
+        believed,
         stage.weights,
         noise,
+        noise.of_fingerprints(swing, believed.strength, believed.gain, believed.offset),
     )
     return problem, rows
 
@@ -183,12 +185,6 @@ def _run(setup: Setup, stage: Stage, found: Calibration, watch: Watch) -> Calibr
         "in omega": in_omega(process_of(found.theta, setup.jar)),
     }
     return replace(found, history=(*found.history, entry))
-
-
-def _row(theta: Theta) -> Any:
-    from jax.flatten_util import ravel_pytree
-
-    return ravel_pytree(theta)[0]
 
 
 def _some(all_: Nuisances, rows: np.ndarray) -> Nuisances:

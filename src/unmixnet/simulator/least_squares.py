@@ -39,6 +39,7 @@ class Problem:
         mean, sd: prior of every parameter, flat.
         prior: of the nuisances.
         weights, noise: of the loss.
+        noise_H: of the fingerprints.
     """
 
     forward: Any
@@ -50,6 +51,7 @@ class Problem:
     prior: NuisancePrior
     weights: CalibrationWeights
     noise: Noise
+    noise_H: Noise
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +90,7 @@ def levenberg_marquardt(
     nuisances: Nuisances,
     *,
     iterations: int,
-    tolerance: float = 1e-5,
+    tolerance: float = 2e-4,
     watch: Callable[[int, float], None] = lambda iteration, loss: None,
 ) -> Fit:
     """Smaller loss, from a start; stops when a step gains less than `tolerance` of it."""
@@ -126,7 +128,7 @@ def misfit(problem: Problem, params: Any, nuisances: Nuisances) -> float:
     if λ.H > 0 and len(problem.fingerprints):
         H = problem.fingerprints
         y, _ = traces(problem.forward, params, H, np.zeros(len(H)), np.zeros(len(H)))
-        total += λ.H * np.sum(plain(H.Y - y, noise) ** 2)
+        total += λ.H * np.sum(plain(H.Y - y, problem.noise_H) ** 2)
     total += λ.reg * np.sum(((flat(params) - problem.mean) / problem.sd) ** 2)
     return float(total + sum(np.sum((part / sd) ** 2) for part, sd in _believed(nuisances, problem.prior)))
 
@@ -188,7 +190,7 @@ def _fingerprint_blocks(problem: Problem, params: Any, where: np.ndarray):
     H, zero = problem.fingerprints, np.zeros(len(problem.fingerprints))
     by = slopes(problem.forward, params, H, zero, zero)
     columns, weight = where[places_of(params, H)], np.sqrt(problem.weights.H)
-    r, J = plain(H.Y - by.y, problem.noise), plain(by.y_theta, problem.noise)
+    r, J = plain(H.Y - by.y, problem.noise_H), plain(by.y_theta, problem.noise_H)
     for i in range(len(H)):
         yield columns[i], weight * J[i].reshape(r[i].size, -1), weight * r[i].ravel()
 

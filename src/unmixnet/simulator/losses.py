@@ -9,7 +9,8 @@ r"""The parts of the calibration loss, each under its name in the supplement.
 
 The law is never exact, so a recording's level is off by an amount of its own (σ_level) beside the noise of its samples
 (σ_fast): without it thirty samples of one flat recording would count as thirty witnesses. The plain norms of L_H and
-L_mix are taken per sample and in units of σ², so that a weight of one means one recording's worth of evidence.
+L_mix are taken per sample and in units of σ², so that a weight of one means one recording's worth of evidence; σ of a
+fingerprint includes the strengths, gains and offsets of its recordings, for which no nuisance stands.
 L_phys is zero by construction, because the solver *is* the balance that it measures: it has no gradient and is
 computed as a diagnostic only.
 """
@@ -53,6 +54,10 @@ class Noise:
         level = left.mean(axis=1)
         fast = np.sqrt(np.mean((left - level[:, None]) ** 2, axis=(0, 1)))
         return cls(np.maximum(fast, _LEAST), np.maximum(np.sqrt(np.mean(level**2, axis=0)), _LEAST))
+
+    def of_fingerprints(self, swing: np.ndarray, strength: float, gain: float, offset: float) -> "Noise":
+        """Σ of H_i: whose recordings had strengths, gains and offsets that nobody corrected; `swing` is |H − air|."""
+        return Noise(self.fast, np.sqrt(self.level**2 + offset**2 + (strength**2 + gain**2) * swing**2))
 
     @property
     def sd(self) -> np.ndarray:

@@ -87,6 +87,7 @@ def _fitted(
             prior,
             CalibrationWeights(H=0, mix=0),
             noise,
+            noise,
         )
         fit = levenberg_marquardt(problem, params, nuisances, iterations=iterations)
         params, nuisances = fit.params, fit.nuisances

@@ -88,8 +88,8 @@ class Recordings:
 
 
 def fingerprints_of(recordings: Recordings) -> Recordings:
-    """H_i: the median over recordings of pure i, for every substance that was recorded pure; sessions are averaged."""
-    pure = recordings[recordings.pure]
+    """H_i: the median over recordings of pure i at dose one, for every substance that was recorded so."""
+    pure = recordings[recordings.pure & (np.abs(recordings.ratios.sum(axis=1) - 1) < 1e-6)]
     which = np.argmax(pure.ratios, axis=1)
     found = np.unique(which)
     H = np.array([np.median(pure.Y[which == i], axis=0) for i in found]).reshape(-1, *recordings.Y.shape[1:])
