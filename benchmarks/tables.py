@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.ablation_parts import ablation_part, efficiency_part
 from benchmarks.calibrate_parts import calibrate_part
+from benchmarks.figure_parts import failures_part, figures_part
 from benchmarks.model_parts import bundles_part, novelty_part, simulated_part, smellnet_part, training_part
 from benchmarks.parts import audit_part, peers_part
 from benchmarks.physics_parts import simulation_keys, solver_part, validate_part
@@ -99,6 +100,8 @@ PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "ablation": ablation_part,
     "efficiency": efficiency_part,
     "states": states_part,
+    "figures": figures_part,
+    "failures": failures_part,
     "calibrate": calibrate_part,
 }
 """Tables that show one part of a result file: `<!-- table peers:smellnet-base:official -->`."""
@@ -109,6 +112,8 @@ LATER = {
     "training": "unmixnet bench training --output benchmarks/results/training.json",
     "novelty": "unmixnet reproduce novelty",
     "states": "unmixnet reproduce states",
+    "figures": "unmixnet reproduce figures",
+    "failures": "unmixnet reproduce figures",
     "bundles": "unmixnet reproduce bundles",
     "session": "unmixnet reproduce session",
     "ablation": "unmixnet reproduce ablation",
