@@ -69,7 +69,7 @@ def test_only_maxwell_stefan_satisfies_its_relation(laws):
 
 def test_a_linear_readout_changes_the_signal_and_neither_flux_nor_mass(laws):
     row = laws[0.3, "linear readout"]
-    assert row.signal > 0.02 and row.flux == row.mass == 0
+    assert row.signal > 1e-3 and row.flux == row.mass == 0
 
 
 # ---------------------------------------------------------------- the closure of a network's rollout

@@ -9,9 +9,9 @@ __all__ = ["draw_coupling"]
 _FLOOR = 1e-10
 _LINES = {
     "fick": ("Fick", 0, "-"),
-    "unconstrained flux": ("unconstrained flux", 5, "-"),
-    "projection of the main text": ("projection of the paper's main text", 3, "--"),
-    "paper-literal projection, float32": ("projection of its supplement, float32", 6, "--"),
+    "unconstrained flux": ("unconstrained flux", 5, "--"),
+    "projection of the main text": ("projection of the paper's main text", 3, "-"),
+    "paper-literal projection, float32": ("projection of its supplement, float32", 6, "-"),
     "maxwell–stefan, float32": ("Maxwell–Stefan, float32", 2, ":"),
     "linear readout": ("linear readout", 7, "-."),
 }
