@@ -17,6 +17,8 @@ STANDS_FOR = {
     "2000000": "20000",
 }
 """Placeholders whose name says too little, machines that stand in for the reader's, and fewer rows."""
+LONG_BLOCKS = ("docs/calibrated-simulator.md",)
+"""Pages whose Python takes longer than `make test` should wait."""
 NAMES = ("unmixnet live", "unmixnet data", "unmixnet reproduce", "unmixnet bench")
 """Sentences that speak of a command by its name: it wants more than that to do anything."""
 
@@ -73,6 +75,7 @@ PLANS = (
     _study("smellnet", "--study", "new-session", *_TINY, data=True),
     _study("states", "--quick", "--world", "frozen", "--only", "adr-gnn", "--work", "work", data=True),
     _study("uci", "--seeds", "1", "--hours", "0.05", "--rate", "1", "--work", "work", data=True),
+    Plan("unmixnet reproduce figures", CHECKOUT, ("--redraw", "--out", "out/img")),
     Plan("python numpy_reader.py", LONG),
     Plan("python -m benchmarks.tables", CHECKOUT),
     Plan("python -m benchmarks.scale", CHECKOUT, ("--quick",)),

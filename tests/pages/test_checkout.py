@@ -45,7 +45,8 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess:
     if words[0] == "make":
         # never set the shared environment up anew, whatever the times of the files say
         words[1:1] = ["-o", ".venv/.installed"]
-    words[0] = sys.executable if words[0] == "python" else words[0]
+    programs = {"python": [sys.executable], "unmixnet": [sys.executable, "-m", "unmixnet"]}
+    words[:1] = programs.get(words[0], words[:1])
     one = {"PYTEST_ADDOPTS": f"-k {ONE_TEST[command]}"} if command in ONE_TEST else {}
     return subprocess.run(words, cwd=folder, env=CLEAN | one, capture_output=True, text=True)
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bundle.tiny import shared_home  # noqa: F401
@@ -18,9 +19,11 @@ from live.boards import Board, lines
 from live.broker import Broker
 from live.faults import sound_line
 from live.linked import linked
+from model.tiny import model
 from pages.desk import commands, desk, words_of  # noqa: F401
-from pages.plans import LIVE, LONG, plan_of
+from pages.plans import LIVE, LONG, LONG_BLOCKS, plan_of
 from pages.said import with_page
+from unmixnet.simulator import FrozenSimulator
 
 
 def in_order(told: list[str]) -> list[str]:
@@ -124,7 +127,19 @@ def test_a_live_command_prints_its_link_and_stores_what_it_hears(desk, command, 
     assert rows_of(store) > 0
 
 
-# ---------------------------------------------------------------- the ten lines of the README, to their end
+# ---------------------------------------------------------------- Python
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("page", "block"), [one for one in with_page("python") if one[0] in LONG_BLOCKS], ids=lambda value: value[:24]
+)
+def test_long_python_of_the_pages_runs(desk, page, block):  # noqa: F811
+    """With a frozen simulator of three substances under the name that the page uses, and recipes for it."""
+    FrozenSimulator.from_model(model(), ("mango", "pear", "clove"), seconds=30.0).save(desk / "sim")
+    made: dict = {"ratios": np.array([[1, 0, 0], [0.2, 0.3, 0.5]])}
+    exec(compile(block, page, "exec"), made)
+    assert np.all(np.isfinite(made["run"].signal))
 
 
 @pytest.mark.soak

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from bundle.tiny import shared_home  # noqa: F401
 from pages.desk import commands, desk, home, words_of  # noqa: F401
-from pages.plans import QUICK, plan_of
+from pages.plans import LONG_BLOCKS, QUICK, plan_of
 from pages.said import ROOT, with_page
 from unmixnet.cli import app
 
@@ -33,6 +33,8 @@ def test_twin_a_short_command_that_fails_is_noticed(desk):  # noqa: F811
 def test_python_of_the_pages_runs(desk, page, block, request):  # noqa: F811
     if page == "README.md":
         pytest.skip("tests/test_readme.py runs it, and looks at what comes out")
+    if page in LONG_BLOCKS:
+        pytest.skip("make soak runs it")
     if "smellnet" in block:
         request.getfixturevalue("data_folder")
     made: dict = {}
