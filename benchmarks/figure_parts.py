@@ -21,7 +21,7 @@ def figures_part(record: dict, name: str) -> list[str]:
     return [
         f"![{caption['title']}](img/fig_{name}.png)",
         "",
-        f"**{caption['title']}.** {_escaped(caption['shows'])}",
+        f"**{_ended(caption['title'])}** {_escaped(caption['shows'])}",
         "",
         f"*What would change this:* {_escaped(caption['change'])}",
     ]
@@ -69,7 +69,7 @@ def _foretold(record: dict) -> list[str]:
 def _rho(row: dict | None) -> str:
     if row is None or row["rho"] is None:
         return ""
-    text = f"{row['rho']:.2f} (p {row['p']:.3f})"
+    text = f"{row['rho']:.2f} (p {_chance(row['p'])})"
     return f"**{text}**" if row["p"] < 0.05 else text
 
 
@@ -111,10 +111,19 @@ def _verdicts(record: dict) -> list[str]:
 def _scores(record: dict) -> list[str]:
     rows = []
     for r in record["abstention"]["rows"]:
-        area = f"{r['area']:.3f}"
-        cells = [f"{r['p']:.3f}", f"{r['at_half']:.3f}", f"{r['at_four_fifths']:.3f}"]
-        rows.append([r["split"], r["score"], f"**{area}**" if r["p"] < 0.05 else area, f"{r['random']:.3f}", *cells])
-    head = ["split", "withheld first", "mean height", "random", "p", "half answered", "four fifths answered"]
+        gain = f"{r['area'] - r['random']:+.3f} [{r['gain_lo']:+.3f}, {r['gain_hi']:+.3f}]"
+        sure = r["gain_hi"] < 0 or r["gain_lo"] > 0
+        cells = [_chance(r["p"]), f"{r['at_half']:.3f}", f"{r['at_four_fifths']:.3f}", f"{r['random']:.3f}"]
+        rows.append([r["split"], r["score"], f"**{gain}**" if sure else gain, *cells])
+    head = [
+        "split",
+        "withheld first",
+        "height less chance",
+        "p",
+        "half answered",
+        "four fifths answered",
+        "all answered",
+    ]
     return _table(head, rows)
 
 
@@ -127,6 +136,14 @@ def _unknown(record: dict) -> list[str]:
     ]  # fmt: skip
     head = ["left out of training", "recordings with it", "AUROC of novelty", "withheld of those", "of the others"]
     return _table(head, rows)
+
+
+def _chance(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def _ended(title: str) -> str:
+    return title if title.endswith(("?", ".")) else f"{title}."
 
 
 def _number(value: float | None) -> str:

@@ -8,11 +8,12 @@ import numpy as np
 from unmixnet.answer import Verdict
 from unmixnet.bundle import find_bundle, load_bundle
 from unmixnet.bundle.bundle import Bundle
+from unmixnet.data.recording import Mixture
 from unmixnet.inference.evaluate import scoring_set
 from unmixnet.inference.evidence import Evidence, gather_evidence
 from unmixnet.inference.trace import trace_of
 from unmixnet.inference.unmix import verdict_of
-from unmixnet.reproduce.failures import error_of, risk_curve
+from unmixnet.reproduce.failures import error_of, gain_interval, risk_curve
 
 __all__ = ["SPLITS", "abstention_record", "curves_of", "doubts", "judged"]
 
@@ -30,8 +31,13 @@ def judged(root: Path | None, name: str = BUNDLE) -> dict[str, Any]:
         kept = {"window": bundle.config.window, "stride": bundle.config.stride}
         evidence = gather_evidence(bundle.model, traces, air=bundle.air, sign=bundle.sign, **kept)
         truth = np.stack([one.label.vector(bundle.components) for one in test.recordings if one.label])
-        found["splits"][split] = doubts(bundle, evidence, truth)
+        recipes = [_recipe(one.label) for one in test.recordings if one.label]
+        found["splits"][split] = doubts(bundle, evidence, truth) | {"recipes": recipes}
     return found
+
+
+def _recipe(label: Mixture) -> str:
+    return " ".join(f"{name}:{share:.2f}" for name, share in sorted(zip(label.names, label.ratios, strict=True)))
 
 
 def doubts(bundle: Bundle, evidence: list[Evidence], truth: np.ndarray) -> dict[str, Any]:
@@ -60,6 +66,7 @@ def curves_of(split: dict[str, Any]) -> list[dict[str, Any]]:
         curve = risk_curve(np.array(score), np.array(split["error"]))
         half, most = (float(np.interp(share, curve.coverage, curve.risk)) for share in (0.5, 0.8))
         told = {"area": curve.area, "random": curve.random, "best": float(curve.best.mean()), "p": curve.p}
+        told["gain_lo"], told["gain_hi"] = gain_interval(np.array(score), np.array(split["error"]), split["recipes"])
         rows.append({"score": name, **told, "at_half": half, "at_four_fifths": most, "n": len(score)})
     return rows
 
@@ -71,7 +78,13 @@ def abstention_record(found: dict[str, Any]) -> dict[str, Any]:
         made["rows"] += [{"split": name, **row} for row in curves_of(split)]
         error, withheld = np.array(split["error"]), np.array(split["withheld"])
         answered = error[~withheld]
-        told = {"split": name, "n": len(error), "withheld": int(withheld.sum()), "all": float(error.mean())}
+        told = {
+            "split": name,
+            "n": len(error),
+            "recipes": len(set(split["recipes"])),
+            "withheld": int(withheld.sum()),
+            "all": float(error.mean()),
+        }
         told["answered"] = float(answered.mean()) if len(answered) else None
         told["withheld_error"] = float(error[withheld].mean()) if withheld.any() else None
         made["verdicts"].append(told)

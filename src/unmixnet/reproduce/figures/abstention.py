@@ -30,8 +30,7 @@ def draw_abstention(record: Mapping[str, Any]) -> Figure:
         fig, axes = plt.subplots(1, len(splits), figsize=(5.6 * len(splits), 4.6), layout="constrained", squeeze=False)
         for ax, (name, split) in zip(axes[0], splits.items(), strict=True):
             _panel(ax, name, split)
-        axes[0, 0].set_ylabel("error of what is answered: mean |â − a|")
-        axes[0, -1].legend(fontsize=8.5, loc="lower right")
+        axes[0, -1].legend(fontsize=8.5, loc="lower center")
     return fig
 
 
@@ -48,7 +47,8 @@ def _panel(ax: Axes, name: str, split: Mapping[str, Any]) -> None:
         ax.plot(curve.coverage[kept], curve.risk[kept], color=colour, ls=style, lw=2, label=score)
     withheld = int(np.sum(split["withheld"]))
     ax.axvline(1 - withheld / len(error), color=INK, lw=1, ls=":", label="where the bundle withholds")
-    ax.set(xlabel="share of recordings answered", xlim=(0.1, 1.005), title=f"{name}: {len(error)} recordings")
+    ax.set(xlabel="share of recordings answered", ylabel="error of what is answered: mean |â − a|")
+    ax.set(xlim=(0.1, 1.005), title=f"{name}: {len(error)} recordings")
     ax.set_ylim(0, 1.25 * float(max(first.hi[first.coverage >= 0.1].max(), error.mean())))
 
 
@@ -59,17 +59,20 @@ def abstention_caption(record: Mapping[str, Any]) -> Caption:
     for one in part["verdicts"]:
         caught = "" if one["withheld_error"] is None else f" with an error of {one['withheld_error']:.3f}"
         answered = "none" if one["answered"] is None else f"{one['answered']:.3f}"
-        told.append(f"{one['split']}: {one['withheld']} of {one['n']} withheld{caught}, the answered ones {answered}.")
+        told.append(
+            f"{one['split']} ({one['recipes']} recipes): {one['withheld']} of {one['n']} withheld{caught}, the "
+            f"answered ones {answered}."
+        )
     areas = "; ".join(_best(part, one["split"]) for one in part["verdicts"])
     return Caption(
         "What abstention catches",
         f"Answers of the shipped bundle {part['bundle']} ({part['digest'][:12]}) to recordings that it has not seen, "
         "the least doubtful first. Below the grey band a score withholds wrong answers; inside it, it does no better "
         f"than dice; above it, the answers that look surest are the worst. At its own limits: {' '.join(told)} "
-        f"Mean height of the curves: {areas}.",
-        "Recordings of one recipe resemble each other, so that the band is too narrow and p too small, and the best of "
-        "many scores is flattered: it has to be confirmed on other recipes before it may decide anything. Substances "
-        "that training does not have are another test; see the table.",
+        "Mean height of a curve less that of chance, with intervals from resampling recipes, since the band takes "
+        f"recordings for independent: {areas}.",
+        "The lowest of many scores is flattered: it has to be confirmed on other recipes before it may decide "
+        "anything. Substances that training does not have are another test; see the table.",
     )
 
 
@@ -78,5 +81,8 @@ def _best(part: Mapping[str, Any], split: str) -> str:
     rows = [row for row in part["rows"] if row["split"] == split]
     low = min(rows, key=lambda row: row["area"])
     shown = {row["score"]: row for row in rows if row["score"] == "novelty"} | {low["score"]: low}
-    told = ", ".join(f"{name} {row['area']:.3f} (p = {row['p']:.2g})" for name, row in shown.items())
-    return f"{split} {told}, chance {low['random']:.3f}; the lowest of {len(rows)} scores is {low['score']}"
+    told = ", ".join(
+        f"{name} {row['area'] - row['random']:+.3f} [{row['gain_lo']:+.3f}, {row['gain_hi']:+.3f}]"
+        for name, row in shown.items()
+    )
+    return f"{split} {told}, the lowest of {len(rows)} scores being {low['score']}"

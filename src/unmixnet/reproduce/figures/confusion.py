@@ -25,8 +25,9 @@ def _main(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def main_rows(record: Mapping[str, Any], by: str = _BY, what: str = _WHAT) -> list[Mapping[str, Any]]:
-    """The rank correlations with one table of pairs."""
-    return [row for row in record["confusion"]["rows"] if (row["by"], row["what"]) == (by, what)]
+    """The rank correlations with one table of pairs, where there are enough pairs."""
+    rows = record["confusion"]["rows"]
+    return [row for row in rows if (row["by"], row["what"]) == (by, what) and row["rho"] is not None]
 
 
 def worst_pairs(record: Mapping[str, Any], count: int = 8) -> list[dict[str, Any]]:
@@ -115,9 +116,9 @@ def _nulls(ax: Axes, record: Mapping[str, Any]) -> None:
 def confusion_caption(record: Mapping[str, Any]) -> Caption:
     """The words under it."""
     main, rows = _main(record), main_rows(record)
-    found, near, left = (
+    found, signed, near, left = (
         [row for row in main_rows(record, by) if row["p"] < 0.05]
-        for by in (_BY, "nearness", "nearness, given same sessions")
+        for by in (_BY, "cosine", "nearness", "nearness, given same sessions")
     )
     first = next(row for row in rows if (row["protocol"], row["model"]) == (main["protocol"], main["model"]))
     worst = worst_pairs(record, 3)
@@ -130,11 +131,12 @@ def confusion_caption(record: Mapping[str, Any]) -> Caption:
         f"{first['recordings']} recordings of {main['protocol']} by {label_of(main['model'])}. Most confused: {told}. "
         "Right: both directions of every pair against the whitened coherence of their fingerprints, and against the "
         f"distance of the fingerprints in units of noise. Below left: rank correlations over at most {first['n']} "
-        "pairs; grey is what permuted names of substances give, since pairs that share a substance are not "
-        f"independent. Of {len(rows)} protocols and models, p < 0.05 (one-sided, not corrected for their number) is "
-        f"reached by {len(found)} with the coherence, by {len(near)} with the nearness, and by {len(left)} with the "
-        "nearness beyond what being recorded in the same sessions explains.",
-        "The coherence is that of the paper's theorem: it takes the absolute value of a cosine, so that opposite and "
-        "weak fingerprints count as alike. A correlation of it outside the grey on another array would make it a guide "
-        "to what an array can tell apart; here distance is.",
+        "pairs; grey is what permuted names give, since pairs that share a substance are not independent. "
+        f"Of {len(rows)} protocols and models, p < 0.05 (one-sided, not corrected for their number) is reached by "
+        f"{len(found)} with the coherence, by {len(signed)} with the same cosine before its sign is dropped, by "
+        f"{len(near)} with the nearness, and by {len(left)} with the nearness beyond what being recorded in the same "
+        "sessions explains.",
+        "The coherence is that of the paper's theorem, the absolute value of a cosine: opposite fingerprints count as "
+        "alike, which they are to a solver of any sign and not to shares that cannot be negative. Few pairs of few "
+        "substances were recorded in the last two protocols; another array could show another order.",
     )

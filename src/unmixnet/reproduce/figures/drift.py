@@ -47,7 +47,8 @@ def draw_drift(record: Mapping[str, Any]) -> Figure:
         _sessions(axes[0], part)
         for ax, by in zip(axes[1:], _AXES, strict=True):
             _distances(ax, part, by)
-        axes[0].set_ylabel("error: mean |â − a|")
+        for ax in axes:
+            ax.set_ylabel("error: mean |â − a|")
         axes[0].legend(fontsize=8.5, loc="upper left", ncols=2)
         low, high = axes[0].get_ylim()
         axes[0].set_ylim(low, high + 0.12 * (high - low))

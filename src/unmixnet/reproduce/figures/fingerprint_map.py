@@ -29,15 +29,17 @@ def draw_fingerprints(record: Mapping[str, Any]) -> Figure:
 
 def _map(ax: Axes, record: Mapping[str, Any]) -> None:
     place, alike = np.array(record["map"]), np.array(record["whitened"])
+    taken = [place]
     for i, j in combinations(range(len(place)), 2):
         if alike[i, j] > ALIKE:
-            opposed = float(place[i] @ place[j]) < 0
+            opposed = record["cosine"][i][j] < 0
+            taken.append(np.linspace(place[i], place[j], 12)[1:-1])
             strength = (alike[i, j] - ALIKE) / (1 - ALIKE)
             style = (0, (3, 2)) if opposed else "-"
             ax.plot(*place[[i, j]].T, color=PALETTE[5], ls=style, lw=0.8 + 3.2 * strength, alpha=0.6, zorder=1)
     ax.scatter(*place.T, s=60, color=PALETTE[0], edgecolors="white", zorder=3)
     for k, (name, count) in enumerate(zip(record["components"], record["recordings"], strict=True)):
-        away = _away(place, k)
+        away = _away(place[k], np.concatenate(taken))
         ax.annotate(
             f"{name} ({count})",
             place[k],
@@ -61,15 +63,14 @@ def _map(ax: Axes, record: Mapping[str, Any]) -> None:
     )
 
 
-def _away(place: np.ndarray, k: int) -> tuple[float, float]:
-    """Where a label goes, in points: to the side on which its middle is furthest from all other dots."""
-    size = np.array([1, 0.6])
-    others = np.delete(place, k, axis=0) / np.ptp(place, axis=0)
-    here = place[k] / np.ptp(place, axis=0)
+def _away(dot: np.ndarray, taken: np.ndarray) -> tuple[float, float]:
+    """Where the label of a dot goes, in points: to the side on which its middle is furthest from dots and edges."""
+    span = np.ptp(taken, axis=0)
+    others = taken[np.any(taken != dot, axis=1)] / span
 
     def free(side: tuple[int, int]) -> float:
-        middle = here + np.array([0.1 * side[0], 0.035 * side[1]])
-        return float(np.min(np.linalg.norm((others - middle) / size, axis=1)))
+        middle = dot / span + np.array([0.1 * side[0], 0.035 * side[1]])
+        return float(np.min(np.linalg.norm((others - middle) / np.array([1, 0.6]), axis=1)))
 
     right, up = max(((1, 1), (1, -1), (-1, 1), (-1, -1)), key=free)
     return 7 * right, 9 * up

@@ -41,8 +41,7 @@ def _trace(ax: Axes, record: Mapping[str, Any], m: int, time: np.ndarray, name: 
         ax.plot(time, made, color=_COLOURS[model], ls=_DASHES[model], lw=1.9, label=model)
     ax.set(title=name, xlabel="time [s]", xlim=(0, time[-1]))
     ax.margins(y=0.25)
-    if m == 0:
-        ax.set_ylabel("signal [sd of training]")
+    ax.set_ylabel("signal [sd of training]" if m == 0 else "signal [sd]")
 
 
 def _maps(fig: Figure, grid: Any, record: Mapping[str, Any], time: np.ndarray) -> None:
@@ -58,7 +57,6 @@ def _maps(fig: Figure, grid: Any, record: Mapping[str, Any], time: np.ndarray) -
         )
         ax.set_yticks(range(len(record["channels"])), record["channels"], fontsize=8)
         ax.set_title(f"Residual map: {name}", fontsize=9.5)
-        ax.set_ylabel("")
         ax.grid(False)
         ax.tick_params(labelbottom=k == len(MODELS) - 1)
         axes.append(ax)
