@@ -132,6 +132,7 @@ def _judged(world: World, jobs: list[Job], work: Work, options: Options, recall:
         "recordings": {protocol: len(pieces) for protocol, pieces in world.turn.tests.items()},
         "training": len(world.turn.train),
         "unit": units(world.of(world.turn.train), same_graph=world.same_graph),
+        "spreads": world.spreads,
         "penalties": penalties,
         "facts": [asdict(facts) for facts in found.facts],
         "missing": [f"{world.name}: {name.split(': ')[1]}" for name in found.missing],

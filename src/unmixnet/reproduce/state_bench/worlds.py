@@ -7,7 +7,7 @@ made too, and the reference is what really happened.
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import jax.numpy as jnp
@@ -53,6 +53,8 @@ class World:
         laws: by which projected states are judged; None where the reference obeys others.
         same_graph: whether the reference lives on UnMixNet's own cells and edges.
         implied: states of any recipes (n, K) at strength one.
+        spreads: of the traces' levels in log conductance, one number for each sensor: what recipes do, what sessions
+            and takes do. Empty where the traces are measured.
     """
 
     name: str
@@ -63,6 +65,7 @@ class World:
     laws: Laws | None
     same_graph: bool
     implied: Callable[[np.ndarray], PhysicalStates]
+    spreads: dict[str, list[float]] = field(default_factory=dict)
 
     def of(self, pieces: Sequence[Piece]) -> PhysicalStates:
         """Reference states of some recordings."""
@@ -75,41 +78,82 @@ class World:
 
 def make_world(name: str, simulator: FrozenSimulator, turn: Turn, recall: Recall, *, steps: int) -> World:
     """One of `WORLDS`, with states at the first `steps` seconds of every recording."""
-    pieces = list({p.path: p for side in (turn.train, *turn.tests.values()) for p in side}.values())
-    ratios = np.array([piece.label.vector(turn.data.components) for piece in pieces if piece.label])
-    place, K = {piece.path: i for i, piece in enumerate(pieces)}, ratios.shape[1]
     if tuple(turn.data.components) != simulator.components:
         raise ConfigError("the simulator knows other substances", remedy="Calibrate one on smellnet-mixture")
+    if name == "sips":
+        return _sips(_Plan.of(turn, recall, simulator.channels), steps)
     same = simulator.chamber == portable_enose(sensors=simulator.channels)
+    laws, implied = laws_of(simulator), partial(frozen_states, simulator, steps=steps)
     if name == "real":
-        implied = partial(frozen_states, simulator, steps=steps)
-        return World(name, turn, implied(ratios), place, ratios, laws_of(simulator), same, implied)
-    rng = np.random.default_rng([_SEED, 79])
-    strength, exposure = (np.exp(rng.normal(0, sd, len(pieces))) for sd in (SPREAD.strength, SPREAD.exposure))
-    shares = strength[:, None] * ratios
-    level, noise = _real_levels(turn, recall, simulator.channels)
-    added = noise.drawn([piece.session or piece.path for piece in pieces], ROWS, seed=_SEED)
-    if name == "frozen":
-        clean = _frozen_traces(simulator, shares, exposure, level)
-        made = _dataset(name, turn.data, place, simulator.channels, clean + added)
-        implied = partial(frozen_states, simulator, steps=steps)
-        states = implied(shares, exposure=exposure)
-        return World(name, replace(turn, data=made), states, place, shares, laws_of(simulator), same, implied)
-    sips = SipsSimulator.drawn(simulator.channels, K, seed=_SEED)
-    played = sips.play(ratios, seconds=round(ROWS / RATE_HZ), strength=strength)
-    clean = _matched(played.signal[:, :ROWS], level, [place[piece.path] for piece in turn.train])
-    made = _dataset(name, turn.data, place, simulator.channels, clean + added)
-    states = _first(played.states, steps)
-    return World(
-        name,
-        replace(turn, data=made),
-        states,
-        place,
-        shares,
-        None,
-        False,
-        lambda a: _first(sips.play(a, seconds=steps).states, steps),
-    )
+        place, ratios = _recipes(turn)
+        return World(name, turn, implied(ratios), place, ratios, laws, same, implied)
+    plan = _Plan.of(turn, recall, simulator.channels)
+    clean = _frozen_traces(simulator, plan)
+    states = implied(plan.shares, exposure=plan.exposure)
+    made = plan.turn_with(name, clean)
+    return World(name, made, states, plan.place, plan.shares, laws, same, implied, plan.spreads(clean))
+
+
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """What a simulated world plays: the recipes of the real recordings, with amounts, exposures and nuisances drawn."""
+
+    turn: Turn
+    channels: tuple[str, ...]
+    place: dict[str, int]
+    ratios: np.ndarray
+    strength: np.ndarray
+    exposure: np.ndarray
+    level: np.ndarray
+    """Mean log conductance of the real training recordings, (n, M)."""
+    noise: Nuisances
+
+    @classmethod
+    def of(cls, turn: Turn, recall: Recall, channels: tuple[str, ...]) -> "_Plan":
+        place, ratios = _recipes(turn)
+        rng = np.random.default_rng([_SEED, 79])
+        strength, exposure = (np.exp(rng.normal(0, sd, len(place))) for sd in (SPREAD.strength, SPREAD.exposure))
+        return cls(turn, channels, place, ratios, strength, exposure, *_real_levels(turn, recall, channels))
+
+    @property
+    def shares(self) -> np.ndarray:
+        return self.strength[:, None] * self.ratios
+
+    @property
+    def train(self) -> list[int]:
+        return [self.place[piece.path] for piece in self.turn.train]
+
+    def turn_with(self, name: str, clean: np.ndarray) -> Turn:
+        """The turn whose recordings are these traces of log conductance and the nuisances."""
+        sessions = {p.path: p.session or p.path for side in (self.turn.train, *self.turn.tests.values()) for p in side}
+        added = self.noise.drawn([sessions[path] for path in self.place], ROWS, seed=_SEED)
+        return replace(self.turn, data=_dataset(name, self.turn.data, self.place, self.channels, clean + added))
+
+    def spreads(self, clean: np.ndarray) -> dict[str, list[float]]:
+        """Standard deviations over training recordings: of the clean level, and of what is added to it."""
+        names = ("session", "take", "slope", "white")
+        added = {name: np.sqrt(np.diag(getattr(self.noise, name))).tolist() for name in names}
+        return {"recipe": clean[self.train].mean(axis=1).std(axis=0).tolist(), **added}
+
+
+def _recipes(turn: Turn) -> tuple[dict[str, int], np.ndarray]:
+    """Every recording once: its row by its path, and the ratios (n, K)."""
+    pieces = list({p.path: p for side in (turn.train, *turn.tests.values()) for p in side}.values())
+    ratios = np.array([piece.label.vector(turn.data.components) for piece in pieces if piece.label])
+    return {piece.path: i for i, piece in enumerate(pieces)}, ratios
+
+
+def _sips(plan: _Plan, steps: int) -> World:
+    """Traces and states of the structurally different simulator."""
+    simulator = SipsSimulator.drawn(plan.channels, plan.ratios.shape[1], seed=_SEED)
+    played = simulator.play(plan.ratios, seconds=round(ROWS / RATE_HZ), strength=plan.strength)
+    clean = _matched(played.signal[:, :ROWS], plan.level, plan.train)
+
+    def implied(ratios: np.ndarray) -> PhysicalStates:
+        return _first(simulator.play(ratios, seconds=steps).states, steps)
+
+    states, made = _first(played.states, steps), plan.turn_with("sips", clean)
+    return World("sips", made, states, plan.place, plan.shares, None, False, implied, plan.spreads(clean))
 
 
 def frozen_states(
@@ -146,14 +190,13 @@ def _real_levels(turn: Turn, recall: Recall, channels: Sequence[str]) -> tuple[n
     return traces.mean(axis=1), Nuisances.measured(traces, recipes, sessions)
 
 
-def _frozen_traces(
-    simulator: FrozenSimulator, shares: np.ndarray, exposure: np.ndarray, level: np.ndarray
-) -> np.ndarray:
+def _frozen_traces(simulator: FrozenSimulator, plan: _Plan) -> np.ndarray:
     """Log conductance at 10 Hz, (n, rows, M), in the units that the simulator was calibrated in."""
-    signal = simulator.simulate(shares, seconds=ROWS / RATE_HZ, exposure=exposure).trace(RATE_HZ)[:, :ROWS]
+    played = simulator.simulate(plan.shares, seconds=ROWS / RATE_HZ, exposure=plan.exposure)
+    signal = played.trace(RATE_HZ)[:, :ROWS]
     if simulator.ready is not None and simulator.ready.standardise:
         return signal * np.array(simulator.ready.sd) + np.array(simulator.ready.mean)
-    return signal * level.std(axis=0) + level.mean(axis=0)
+    return signal * plan.level.std(axis=0) + plan.level.mean(axis=0)
 
 
 def _matched(signal: np.ndarray, level: np.ndarray, train: Sequence[int]) -> np.ndarray:
