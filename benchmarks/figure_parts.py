@@ -21,9 +21,9 @@ def figures_part(record: dict, name: str) -> list[str]:
     return [
         f"![{caption['title']}](img/fig_{name}.png)",
         "",
-        f"**{_ended(caption['title'])}** {_escaped(caption['shows'])}",
+        f"**{_ended(caption['title'])}** {caption['shows']}",
         "",
-        f"*What would change this:* {_escaped(caption['change'])}",
+        f"*What would change this:* {caption['change']}",
     ]
 
 

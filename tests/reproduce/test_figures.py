@@ -218,7 +218,7 @@ def test_tables_of_the_page_are_filled_and_have_as_many_cells_as_columns(record)
 
 def test_a_caption_of_the_page_names_its_picture(record):
     told = provenance("x", captions={"overview": {"title": "A?", "shows": "|a|", "change": "c"}})
-    assert figures_part(told, "overview")[:3:2] == ["![A?](img/fig_overview.png)", "**A?** \\|a\\|"]
+    assert figures_part(told, "overview")[:3:2] == ["![A?](img/fig_overview.png)", "**A?** |a|"]
 
 
 def test_failures_means_all_of_them_and_an_unknown_figure_is_refused():
