@@ -22,9 +22,10 @@ FOODS, SENSORS = ("mango", "pear", "clove"), ("left", "right")
 SECONDS, STEP_S, RATE_HZ = 40.0, 2.0, 10.0
 
 
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Compile without optimisation, which does not pay for few recordings."""
-    for name in ("_traces", "_slopes"):
+def hurried(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Compile without optimisation, which does not pay for few recordings, and work in small batches."""
+    monkeypatch.setattr(blocks, "_BATCH", 8)
+    for name in names or ("_traces", "_slopes"):
         quick = eqx.filter_jit(getattr(blocks, name).__wrapped__, compiler_options=QUICK)
         monkeypatch.setattr(blocks, name, quick)
 
@@ -33,7 +34,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 def truth(seed: int = 0) -> Known:
     """Three substances, two sensors, two sessions, from clean air."""
     with single_precision():
-        return known(FOODS, SENSORS, sessions=2, seconds=SECONDS, step_s=STEP_S, noise=3e-4, seed=seed)
+        return known(FOODS, SENSORS, sessions=2, seconds=SECONDS, step_s=STEP_S, noise=3e-4, spread=0.3, seed=seed)
 
 
 def dataset(made: Known) -> Dataset:

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import equinox as eqx
-import jax.numpy as jnp
 import numpy as np
 
 from unmixnet.artefact import Artefact, ArtefactError, fingerprint, read_artefact, recover, write_artefact
@@ -20,7 +18,7 @@ from unmixnet.simulator.priors import NuisancePrior, prior_of
 from unmixnet.simulator.recordings import Recordings, fingerprints_of
 from unmixnet.simulator.stages import Stage
 from unmixnet.simulator.theta import Jar, Theta, in_omega, process_of
-from unmixnet.training.checkpoint import to_tensors
+from unmixnet.training.checkpoint import from_tensors, to_tensors
 
 __all__ = ["Calibration", "Setup", "calibrate", "frozen", "problem_of"]
 
@@ -128,9 +126,10 @@ def frozen(setup: Setup, found: Calibration) -> FrozenSimulator:
         "noise": {"fast": found.noise.fast.tolist(), "level": found.noise.level.tolist()},
     }
     jar, exposed = setup.jar, setup.jar.start == "exposed"
-    process = process_of(found.theta, jar)
+    process, policy = process_of(found.theta, jar), Physics.of(jar).policy
+    substeps = policy.substeps_advection, policy.substeps_diffusion
     return FrozenSimulator(
-        setup.components, jar.chamber, process, setup.rate_Hz, jar.step_s, exposed, setup.ready, origin
+        setup.components, jar.chamber, process, setup.rate_Hz, jar.step_s, exposed, setup.ready, origin, "", substeps
     )
 
 
@@ -222,13 +221,8 @@ def _read(place: Path, like: Calibration, tag: str) -> Calibration | None:
             where=str(place),
             remedy="Use what it was made with, or calibrate into another folder",
         )
-    parts = {name: kept.tensors[name] for name in to_tensors(_parts(like))}
-
-    def part(group: str, name: str) -> np.ndarray:
-        return parts[f"['{group}']['{name}']"]
-
-    theta = Theta(**{name: jnp.asarray(parts[f"['theta'].{name}"]) for name in vars(like.theta)})
-    nuisances = Nuisances(**{name: part("nuisances", name) for name in vars(like.nuisances)})
-    noise = Noise(**{name: part("noise", name) for name in vars(like.noise)})
-    assert eqx.tree_equal(*(eqx.filter_eval_shape(lambda t: t, t) for t in (theta, like.theta))), "same shapes"
+    tensors = dict(kept.tensors)
+    theta = from_tensors({name: tensors[f"['theta'].{name}"] for name in vars(like.theta)}, like.theta, str(place))
+    nuisances = Nuisances(**{name: tensors[f"['nuisances']['{name}']"] for name in vars(like.nuisances)})
+    noise = Noise(**{name: tensors[f"['noise']['{name}']"] for name in vars(like.noise)})
     return Calibration(theta, nuisances, noise, tuple(progress["history"]))

@@ -6,9 +6,9 @@ over Θ and all nuisances at once, P the precision of the priors. The block of F
 the Schur complement: the nuisances are marginalised, not held. What the recordings do not tell keeps the standard
 error that it had before them, and that is how it is recognised.
 
-    determined        se ≤ 0.1, ten per cent
-    weak              less than 0.7 of what it was before
-    not determined    else
+    not determined    se is at least 0.7 of what it was before
+    determined        else, if se ≤ 0.1, ten per cent
+    weak              else
 
 Some coefficients are known only together, because the sensors see only k_ads c and only β k, gain/k of a readout
 gain · ln(1 + k Σ βθ)/k; the combinations say so. s̄, ḡ and ō are means of strengths, gains and offsets.
@@ -66,9 +66,9 @@ class Estimate:
     @property
     def verdict(self) -> str:
         """Whether the recordings determine it."""
-        if self.se <= DETERMINED:
-            return "determined"
-        return "weak" if self.se < WEAK * self.before else "not determined"
+        if self.se >= WEAK * self.before:
+            return "not determined"
+        return "determined" if self.se <= DETERMINED else "weak"
 
 
 @dataclass(frozen=True, eq=False)

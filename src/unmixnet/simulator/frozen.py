@@ -55,6 +55,7 @@ class FrozenSimulator:
         ready: preprocessing of the recordings that it was calibrated on; the signal is in its units.
         origin: what it was made from, as plain JSON values.
         sha256: of the stored artefact; "" before it is stored.
+        substeps: of advection and diffusion in a step, as it was calibrated; None chooses what is stable.
     """
 
     components: tuple[str, ...]
@@ -66,6 +67,7 @@ class FrozenSimulator:
     ready: Preprocessing | None = None
     origin: dict[str, Any] = field(default_factory=dict, repr=False)
     sha256: str = ""
+    substeps: tuple[int, int] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "process", _single(self.process))
@@ -171,6 +173,7 @@ class FrozenSimulator:
                 "rate_Hz": self.rate_Hz,
                 "step_s": self.step_s,
                 "exposed": self.exposed,
+                "substeps": self.substeps,
                 "preprocessing": None if self.ready is None else json.loads(self.ready.to_json()),
                 "origin": self.origin,
             }
@@ -201,15 +204,16 @@ class FrozenSimulator:
             None if written is None else Preprocessing.from_json(json.dumps(written)),
             told["origin"],
             kept.digest,
+            None if told.get("substeps") is None else (int(told["substeps"][0]), int(told["substeps"][1])),
         )
 
     def _run(self, steps: int) -> Run:
-        """Substeps that keep every cell from losing more than it holds."""
+        """The substeps of the calibration, or those that keep every cell from losing more than it holds."""
         chamber, step = self.chamber, self.step_s
         faster = hastened(self.process, np.array([edge.velocity_m_s for edge in chamber.edges]))
         advection = math.ceil(chamber.cfl(step) * faster - 1e-9)
         diffusion = math.ceil(2 * chamber.diffusion_number(step, max(fastest(self.process), 1e-5)) - 1e-9)
-        policy = Policy(max(1, advection), max(1, diffusion))
+        policy = Policy(*(self.substeps or (max(1, advection), max(1, diffusion))))
         return Run(chamber.geometry(), jnp.asarray(step, jnp.float32), steps, self.exposed, policy)
 
     def _trajectories(self, found: dict[str, np.ndarray], air: np.ndarray, g: np.ndarray, o: np.ndarray):
