@@ -21,6 +21,8 @@ def calibrate_part(record: dict, part: str) -> list[str]:
         "determined": _determined,
         "stages": _stages,
     }
+    if ("known" if part == "known" else "smellnet") not in record:
+        return [f"Not measured yet: run `{record['command']}`."]
     return [*made[part](record), "", _source(record)]
 
 
