@@ -74,7 +74,7 @@ PLANS = (
     _study("simulated", "--study", "simulated", *_TINY),
     _study("smellnet", "--study", "new-session", *_TINY, data=True),
     _study("states", "--quick", "--world", "frozen", "--only", "adr-gnn", "--work", "work", data=True),
-    _study("uci", "--seeds", "1", "--hours", "2", "--rate", "1", "--work", "work", data=True),
+    _study("uci", "--only", "traces", "--seeds", "1", "--work", "work", data=True),
     Plan("unmixnet reproduce figures", CHECKOUT, ("--redraw", "--out", "out/img")),
     Plan("python numpy_reader.py", LONG),
     Plan("python -m benchmarks.tables", CHECKOUT),
