@@ -3,15 +3,18 @@
 from dataclasses import replace
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from unmixnet.builders import portable_enose
 from unmixnet.data.datasets import Dataset
 from unmixnet.data.high_coupling import TYPICAL_MOL
 from unmixnet.data.pieces import Piece
 from unmixnet.data.recording import Mixture
+from unmixnet.model.release import CONCENTRATION
 from unmixnet.model.settings import Settings
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.reproduce import closure_scores, coupling
@@ -36,7 +39,7 @@ def laws() -> dict[tuple[float, str], coupling.Departure]:
     """Ten seconds of the six gases, at 10 ppm, 1000 ppm and three tenths."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(coupling, "SECONDS", 10)
-        names = ("fick", "unconstrained flux", "linear readout")
+        names = ("fick", "unconstrained flux")
         rows = [row for fraction in (1e-5, 1e-3, 0.3) for row in coupling.departures(GASES, fraction, names)]
     return {(row.fraction, row.law): row for row in rows}
 
@@ -62,58 +65,56 @@ def test_every_law_conserves_moles_and_only_the_unconstrained_flux_moves_the_gas
 
 def test_only_maxwell_stefan_satisfies_its_relation(laws):
     for (fraction, law), row in laws.items():
-        exact = law in ("maxwell–stefan", "linear readout")
+        exact = law == "maxwell–stefan"
         assert (row.ms_residual < 1e-14) == exact
         assert exact or row.ms_residual < 2 * fraction
-
-
-def test_a_linear_readout_changes_the_signal_and_neither_flux_nor_mass(laws):
-    row = laws[0.3, "linear readout"]
-    assert row.signal > 1e-3 and row.flux == row.mass == 0
 
 
 # ---------------------------------------------------------------- the closure of a network's rollout
 
 
 @pytest.fixture(scope="module")
-def rollouts() -> dict[str, dict[str, np.ndarray]]:
-    """Untrained networks at a tenth of the air and more, ten steps."""
-    found = {}
+def drawn() -> UnMixNet:
+    """An untrained network of three substances, in single precision."""
+    settings = Settings(release="rise-decay", start="clean air", rate_Hz=1.0)
+    chamber = portable_enose(flow_m3_s=2e-7)
     with jax.enable_x64(False):
-        for form in ("exact", "fick", "unconstrained"):
-            settings = Settings(diffusion=form, release="rise-decay", start="clean air", rate_Hz=1.0)
-            from unmixnet.builders import portable_enose
+        return eqx.filter_jit(lambda key: UnMixNet.of(settings, chamber, 3, key=key))(jax.random.key(0))
 
-            chamber = portable_enose(flow_m3_s=2e-7)
-            drawn = UnMixNet.of(settings, chamber, 3, key=jax.random.key(0))
-            model = at_amount(drawn, 5 * TYPICAL_MOL, 10.0)
-            windows = np.random.default_rng(0).normal(size=(2, 11, 4))
-            found[form] = closure_scores._solved_all(model, windows, None)
+
+@pytest.fixture(scope="module")
+def rollouts(drawn) -> dict[str, dict[str, np.ndarray]]:
+    """The network at a tenth of the air and more, five steps, by three laws."""
+    windows, found = np.random.default_rng(0).normal(size=(2, 6, 4)), {}
+    with jax.enable_x64(False):
+        model = at_amount(drawn, 5 * TYPICAL_MOL, 5.0)
+        for form in ("exact", "fick", "unconstrained"):
+            other = replace(model, settings=replace(model.settings, diffusion=form))
+            found[form] = closure_scores._solved_all(other, windows, None)
     return found
 
 
 def test_rollouts_of_unmixnet_close_to_rounding(rollouts):
     found = rollouts["exact"]
-    assert np.all(found["own"] < 1e-5) and np.all(found["mass"] < 1e-6)
+    assert np.all(found["own"] < 1e-6) and np.all(found["mass"] < 1e-6)
     assert np.all(found["net"] < 1e-5 * found["moved"]) and np.all(found["moved"] > 0)
 
 
 def test_twin_fick_breaks_the_relation_and_an_unconstrained_flux_the_balance_of_species(rollouts):
-    assert np.all(rollouts["fick"]["own"] > 1e-3) and np.all(rollouts["unconstrained"]["own"] > 1e-3)
+    assert np.all(rollouts["fick"]["own"] > 1e-5) and np.all(rollouts["unconstrained"]["own"] > 1e-5)
     assert np.all(rollouts["fick"]["net"] < 1e-5 * rollouts["fick"]["moved"])
     assert np.all(rollouts["unconstrained"]["net"] > 1e-2 * rollouts["unconstrained"]["moved"])
     assert all(np.all(found["mass"] < 1e-6) for found in rollouts.values()), "whatever the law, moles are moved"
 
 
-def test_a_network_starts_at_the_amount_that_it_is_told_and_its_sensors_answer_as_before():
-    from unmixnet.builders import portable_enose
-
-    drawn = UnMixNet.of(Settings(release="rise-decay"), portable_enose(), 2, key=jax.random.key(0))
-    told = at_amount(drawn, 1e-3, 60.0)
-    before, after = (m.process(m.uninformed(), jnp.array([1.0, 0.0]), duration_s=60.0) for m in (drawn, told))
+def test_a_network_starts_at_the_amount_that_it_is_told_and_its_sensors_answer_as_before(drawn):
+    shares = np.array([1.0, 0.0, 0.0], np.float32)
+    with jax.enable_x64(False):
+        told = at_amount(drawn, 1e-3, 60.0)
+        before, after = (m.process(m.uninformed(), jnp.asarray(shares), duration_s=60.0) for m in (drawn, told))
     assert float(after.source.amount[0]) == pytest.approx(1e-3, rel=1e-5)
     held = 1e-3 / np.sum(drawn.chamber.volume_m3)
-    np.testing.assert_allclose(after.surface.k_ads * held, before.surface.k_ads * 4e-3, rtol=1e-5)
+    np.testing.assert_allclose(after.surface.k_ads * held, before.surface.k_ads * CONCENTRATION, rtol=1e-5)
     np.testing.assert_allclose(after.surface.k_des, before.surface.k_des, rtol=1e-6)
 
 
@@ -197,6 +198,8 @@ def test_a_quick_ablation_has_every_column(tmp_path):
     assert result["missing"] == [] and result["failures"] == []
     found = {(row["model"], row["metric"]): row["mean"] for row in result["rows"] if row["level"] == "recording"}
     assert found["unmixnet", "MS residual"] < 1e-5 < 1e-4 < found["fick", "MS residual"]
-    assert found["true coefficients, 8 cells, 1 s", "flux RMSE"] < found["the same with fick", "flux RMSE"] < 1
+    coarse, fick = (found[name, "flux RMSE"] for name in ("true coefficients, 8 cells, 1 s", "the same with fick"))
+    assert 0.05 < coarse < 0.3 and abs(coarse - fick) < 0.05, "eight cells cost more than the law"
     assert ("no closure", "MS residual") not in found and ("no closure", "MAE") in found
-    assert {row["law"] for row in result["coupling"]} >= {"fick", "unconstrained flux", "linear readout"}
+    linear = [row for row in result["coupling"] if row["law"] == "linear readout"]
+    assert all(row["signal"] > 0.1 and row["flux"] == row["mass"] == 0 for row in linear) and linear
