@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from unmixnet.reproduce.variants import ABLATIONS, UNMIXNET
+
 __all__ = ["ablation_part", "efficiency_part"]
 
 _PLACES = {
@@ -34,7 +36,8 @@ _PAPER_COSTS = (
 def ablation_part(record: dict, part: str) -> list[str]:
     """`scores`, `closure`, `coupling`, or `paper`."""
     made = {"scores": _scores, "closure": _closure, "coupling": _coupling, "paper": _paper}
-    return [*made[part](record), "", *([] if part == "paper" else _source(record))]
+    about = {**record, "missing": []} if part == "coupling" else record
+    return [*made[part](record), "", *([] if part == "paper" else _source(about))]
 
 
 def _scores(record: dict) -> list[str]:
@@ -42,7 +45,7 @@ def _scores(record: dict) -> list[str]:
     found = {(r["model"], r["protocol"], r["metric"]): r for r in record["rows"] if r["level"] == "recording"}
     models = list(dict.fromkeys(m for m, p, metric in found if metric == "MAE" and p in _PLACES))
     places = [place for place in _PLACES if any(p == place and m == "MAE" for _, p, m in found)]
-    ours = [model for model in models if model in record["models"] and "windows" not in record["models"][model]]
+    ours = [variant.name for variant in (UNMIXNET, *ABLATIONS)]
     best = {
         place: min((found[m, place, "MAE"]["mean"] for m in ours if (m, place, "MAE") in found), default=None)
         for place in places
@@ -86,8 +89,12 @@ def _coupling(record: dict) -> list[str]:
         if law == "maxwell–stefan":
             continue
         mine = {row["fraction"]: row for row in rows if (row["case"], row["law"]) == (case, law)}
-        lines.append([case, law, *(f"{mine[f]['signal']:.0e} / {mine[f]['flux']:.0e}" for f in fractions)])
+        lines.append([case, law, *(f"{_power(mine[f]['signal'])} / {_power(mine[f]['flux'])}" for f in fractions)])
     return _table(["case", "in place of Maxwell–Stefan", *(f"{f:g}" for f in fractions)], lines)
+
+
+def _power(value: float) -> str:
+    return f"{value:.0e}" if value else "0"
 
 
 def _paper(_: dict) -> list[str]:
@@ -195,8 +202,9 @@ def _source(record: dict) -> list[str]:
     ]
     if record.get("quick"):
         lines.append("A quick run: it shows that everything works, not how well.")
-    if record.get("missing"):
-        lines.append(f"Not finished: {', '.join(record['missing'])}.")
+    for study in dict.fromkeys(name.split(": ")[0] for name in record.get("missing", ())):
+        models = [name.split(": ")[1] for name in record["missing"] if name.split(": ")[0] == study]
+        lines.append(f"Not finished on {study}: {', '.join(models)}.")
     if "load" in record and record["load"] > record["machine"]["cores"] / 2:
         lines.append(f"The machine was busy with other work (load {record['load']:g}): believe ratios, not times.")
     return lines
