@@ -22,7 +22,7 @@ def calibrate_part(record: dict, part: str) -> list[str]:
         "stages": _stages,
     }
     if ("known" if part == "known" else "smellnet") not in record:
-        return [f"Not measured yet: run `{record['command']}`."]
+        return [f"Not measured yet; it is made by {record['command']}."]
     return [*made[part](record), "", _source(record)]
 
 
@@ -138,4 +138,4 @@ def _table(columns: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def _source(record: dict) -> str:
-    return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {record['machine']['processor']}."
+    return f"Made by {record['command']}, commit {record['commit']}, {record['date']}, {record['machine']['processor']}."
