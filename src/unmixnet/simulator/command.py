@@ -22,7 +22,7 @@ from unmixnet.simulator.stages import schedule
 
 __all__ = ["ITERATIONS", "QUICK", "Outcome", "as_values", "calibrate_protocol", "write_report"]
 
-ITERATIONS, QUICK = 12, 4
+ITERATIONS, QUICK = 8, 4
 HELD_OUT = {"smellnet-mixture": "smellnet-mixture:new-session"}
 """Protocol whose tests are whole sessions that its training does not have."""
 

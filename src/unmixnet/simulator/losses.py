@@ -50,10 +50,15 @@ class Noise:
 
     @classmethod
     def estimated(cls, left: np.ndarray) -> "Noise":
-        """From residuals, shape (n, T, M)."""
-        level = left.mean(axis=1)
+        """From residuals, shape (n, T, M); the error of levels is pooled over the sensors.
+
+        Were it estimated for each sensor, the strength of every recording would follow the sensor that it fits best,
+        which would then count as free of error. One of the M levels of a recording is spent on its strength.
+        """
+        M, level = left.shape[2], left.mean(axis=1)
         fast = np.sqrt(np.mean((left - level[:, None]) ** 2, axis=(0, 1)))
-        return cls(np.maximum(fast, _LEAST), np.maximum(np.sqrt(np.mean(level**2, axis=0)), _LEAST))
+        pooled = np.sqrt(np.mean(level**2) * M / max(M - 1, 1))
+        return cls(np.maximum(fast, _LEAST), np.full(M, max(pooled, _LEAST)))
 
     def of_fingerprints(self, swing: np.ndarray, strength: float, gain: float, offset: float) -> "Noise":
         """Σ of H_i: whose recordings had strengths, gains and offsets that nobody corrected; `swing` is |H − air|."""
