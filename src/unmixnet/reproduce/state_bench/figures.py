@@ -54,10 +54,10 @@ def draw_states(
 
 
 def draw_trajectories(world: World, found: dict[str, PhysicalStates], path: Path) -> Path:
-    """C(t), J(t), Θ(t), M(t) of one recording of a new mixture: the one whose reference is the typical one."""
+    """C(t), J(t), Θ(t), M(t) of one recording of a new mixture: the middle one of the list, the same in every world."""
     pieces = world.turn.tests[_UNSEEN]
     truth = world.of(pieces)
-    which = _typical(truth)
+    which = len(pieces) // 2
     with figure_style():
         fig, axes = plt.subplots(2, 2, figsize=(10, 6), sharex=True, layout="constrained")
         for ax, (what, (title, label, unit)) in zip(axes.flat, _LABELS.items(), strict=True):
@@ -68,10 +68,11 @@ def draw_trajectories(world: World, found: dict[str, PhysicalStates], path: Path
                 colour, dashes = (PALETTE[0], "-") if name == "unmixnet" else (PALETTE[5], (0, (4, 2)))
                 ax.plot(seconds, unit * states.scalars()[what][which], color=colour, ls=dashes, label=_NAMES[name])
             ax.set(title=title, ylabel=label)
-            ax.set_ylim(bottom=min(0, ax.get_ylim()[0]), top=1.15 * ax.get_ylim()[1])
+            lowest = min(line.get_ydata().min() for line in ax.lines)  # pyright: ignore[reportAttributeAccessIssue]
+            ax.set_ylim(bottom=min(0, 1.05 * lowest))
         for ax in axes[1]:
             ax.set_xlabel("time since the recording began [s]")
-        axes[0, 0].legend(loc="lower right", fontsize=8)
+        fig.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
         fig.suptitle(f"{_WORLD[world.name]}: {_recipe(pieces[which])}", x=0.01, ha="left", fontsize=10)
         fig.savefig(path)
         plt.close(fig)
@@ -90,8 +91,8 @@ def draw_phase_space(world: World, verdicts: dict[str, dict[str, dict[str, list[
     with figure_style():
         fig, ax = plt.subplots(figsize=(7.5, 5.2), layout="constrained")
         shown = {
-            "unmixnet, projected": ("UnMixNet, projected like a baseline", PALETTE[1], "s"),
             "adr-gnn": ("ADR-GNN, projected", PALETTE[5], "o"),
+            "unmixnet, projected": ("UnMixNet, projected like a baseline", PALETTE[2], "s"),
             "unmixnet": ("UnMixNet, its own rollout (rounding, by construction)", PALETTE[0], "o"),
         }
         for reading, (label, colour, marker) in shown.items():
@@ -125,14 +126,8 @@ def _floor(world: World, pieces: Sequence[Piece]) -> np.ndarray:
 def _cloud(ax: Axes, points: np.ndarray, label: str, colour: str, marker: str) -> None:
     """Points, and a cross at their geometric mean."""
     points = np.maximum(points, 1e-12)
-    ax.plot(*points, marker, ms=4, alpha=0.5, mew=0, color=colour, label=label)
+    ax.plot(*points, marker, ms=4, alpha=0.4, mew=0, color=colour, label=label)
     ax.plot(*np.exp(np.log(points).mean(axis=1)), "+", ms=14, mew=2, color=colour)
-
-
-def _typical(truth: PhysicalStates) -> int:
-    """The recording whose mean concentration is the median of all."""
-    level = truth.scalars()["C"].mean(axis=1)
-    return int(np.argsort(level)[len(level) // 2])
 
 
 def _recipe(piece: Piece) -> str:
