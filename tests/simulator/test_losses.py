@@ -38,11 +38,12 @@ def test_plain_losses_count_a_level_error_of_one_sd_once():
     assert L_H(flat, one) == pytest.approx(1)
 
 
-def test_noise_is_found_again_in_residuals():
-    left = 0.3 * RNG.normal(size=(4000, 1, 1)) + 0.1 * RNG.normal(size=(4000, 20, 1))
+def test_noise_is_found_again_in_residuals_and_levels_share_theirs():
+    left = np.array([0.1, 0.4]) * RNG.normal(size=(4000, 1, 2)) + 0.1 * RNG.normal(size=(4000, 20, 2))
     found = Noise.estimated(left)
-    assert found.fast[0] == pytest.approx(0.1, rel=0.05)
-    assert found.level[0] == pytest.approx(0.3, rel=0.05)
+    assert found.fast == pytest.approx(0.1, rel=0.05)
+    # one of the two levels is spent on the strength
+    assert found.level == pytest.approx(np.sqrt(0.1**2 + 0.4**2), rel=0.05)
 
 
 def test_residuals_of_physics_and_prior_are_sums_of_squares():

@@ -102,7 +102,7 @@ def calibrate(
     found = Calibration(prior.mean, Nuisances.none(n, len(setup.train.sessions), M), Noise.of(M))
     for number, stage in enumerate(stages, 1):
         place = None if folder is None else Path(folder) / "stages" / f"{number}-{stage.name}"
-        tag = f"{setup.tag} {stage} {number}"
+        tag = f"{setup.tag} {stage.tag} {number}"
         kept = None if place is None else _read(place, found, tag)
         found = kept or _run(setup, stage, found, watch)
         if place is not None and kept is None:

@@ -36,6 +36,11 @@ class Stage:
     iterations: int
     rounds: int = 1
 
+    @property
+    def tag(self) -> str:
+        """All of it in words that are the same in every process; a set is printed in another order each time."""
+        return f"{self.name} {sorted(self.free)} {self.recordings} {self.weights} {self.iterations} {self.rounds}"
+
 
 PURE = frozenset({"alpha", "rise", "decay", "k_ads", "k_des", "beta", "gain", "tau", "recovery", "b"})
 MIXTURE = frozenset({"D", "wall", "u", "bend"})
