@@ -27,32 +27,28 @@ def calibrate_part(record: dict, part: str) -> list[str]:
 
 
 def _known(record: dict) -> list[str]:
-    """Errors of what is identifiable, at every level of noise."""
+    """Errors of what is identifiable, the levels of noise side by side."""
+    runs = record["known"]
     rows = []
-    for one in record["known"]:
-        for group in one["groups"]:
-            worst = group["worst identifiable error"]
-            rows.append(
-                [
-                    f"{one['noise']:g}",
-                    group["group"],
-                    str(group["entries"]),
-                    str(group["identifiable"]),
-                    "" if worst is None else f"{100 * worst:.1f} %",
-                    f"{group['median se']:.3f}",
-                    f"{group['error in se']:.2f}",
-                ]
-            )
-    columns = ["noise", "coefficient", "entries", "identifiable", "largest error", "median se (log)", "rms error / se"]
+    for groups in zip(*(one["groups"] for one in runs), strict=True):
+        cells = [cell for group in groups for cell in _found(group)]
+        rows.append([groups[0]["group"], str(groups[0]["entries"]), *cells])
+    columns = [f"{what}, noise {one['noise']:g}" for one in runs for what in ("se (log)", "identifiable", "error")]
+    said = [
+        f"Noise {one['noise']:g}: {one['identifiable']} identifiable, largest error "
+        f"{100 * one['worst identifiable error']:.1f} %; {100 * one['within three se']:.0f} % of all errors lie within "
+        "three standard errors."
+        for one in runs
+    ]
+    return [*_table(["coefficient", "entries", *columns], rows), "", " ".join(said)]
+
+
+def _found(group: dict) -> list[str]:
+    worst = group["worst identifiable error"]
     return [
-        *_table(columns, rows),
-        "",
-        *(
-            f"At noise {one['noise']:g}: {one['identifiable']} identifiable, largest error "
-            f"{100 * one['worst identifiable error']:.1f} %; {100 * one['within three se']:.0f} % of all errors "
-            "lie within three standard errors."
-            for one in record["known"]
-        ),
+        f"{group['median se']:.3f}",
+        str(group["identifiable"]),
+        "" if worst is None else f"{100 * worst:.1f} %",
     ]
 
 
@@ -138,4 +134,6 @@ def _table(columns: list[str], rows: list[list[str]]) -> list[str]:
 
 
 def _source(record: dict) -> str:
-    return f"Made by {record['command']}, commit {record['commit']}, {record['date']}, {record['machine']['processor']}."
+    return (
+        f"Made by {record['command']}, commit {record['commit']}, {record['date']}, {record['machine']['processor']}."
+    )
