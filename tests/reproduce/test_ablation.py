@@ -84,11 +84,11 @@ def drawn() -> UnMixNet:
 
 @pytest.fixture(scope="module")
 def rollouts(drawn) -> dict[str, dict[str, np.ndarray]]:
-    """The network at a tenth of the air and more, five steps, by three laws."""
+    """The network at a tenth of the air and more, five steps, by two laws."""
     windows, found = np.random.default_rng(0).normal(size=(2, 6, 4)), {}
     with jax.enable_x64(False):
         model = at_amount(drawn, 5 * TYPICAL_MOL, 5.0)
-        for form in ("exact", "fick", "unconstrained"):
+        for form in ("exact", "unconstrained"):
             other = replace(model, settings=replace(model.settings, diffusion=form))
             found[form] = closure_scores._solved_all(other, windows, None)
     return found
@@ -100,11 +100,10 @@ def test_rollouts_of_unmixnet_close_to_rounding(rollouts):
     assert np.all(found["net"] < 1e-5 * found["moved"]) and np.all(found["moved"] > 0)
 
 
-def test_twin_fick_breaks_the_relation_and_an_unconstrained_flux_the_balance_of_species(rollouts):
-    assert np.all(rollouts["fick"]["own"] > 1e-5) and np.all(rollouts["unconstrained"]["own"] > 1e-5)
-    assert np.all(rollouts["fick"]["net"] < 1e-5 * rollouts["fick"]["moved"])
-    assert np.all(rollouts["unconstrained"]["net"] > 1e-2 * rollouts["unconstrained"]["moved"])
-    assert all(np.all(found["mass"] < 1e-6) for found in rollouts.values()), "whatever the law, moles are moved"
+def test_twin_an_unconstrained_flux_breaks_the_relation_and_the_balance_of_species_but_loses_no_moles(rollouts):
+    found = rollouts["unconstrained"]
+    assert np.all(found["own"] > 1e-5) and np.all(found["net"] > 1e-2 * found["moved"])
+    assert np.all(found["mass"] < 1e-6), "whatever the law, moles are moved from cell to cell"
 
 
 def test_a_network_starts_at_the_amount_that_it_is_told_and_its_sensors_answer_as_before(drawn):
