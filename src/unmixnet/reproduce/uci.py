@@ -129,7 +129,7 @@ def _traces(root: str | Path | None, figures: Path | None, progress: Progress) -
 def _dynamic(
     root: str | Path | None, hours: float, rate_Hz: float, work: Path, figures: Path | None, progress: Progress
 ) -> tuple[list[Row], dict[str, Any]]:
-    from unmixnet.uci.dynamic_table import dynamic_rows, made_of, packaged_transfers
+    from unmixnet.uci.dynamic_table import dynamic_rows, made_of, packaged_supervised, packaged_transfers
     from unmixnet.uci.figures import draw_dynamic
 
     texts, label = _originals(root) or _generated(work, hours, rate_Hz, progress), "original"
@@ -141,7 +141,7 @@ def _dynamic(
     chosen = []
     shown = []
     for split, estimate, new in dynamic_rows(
-        texts, made_of(models), cache=work / "cache", label=label, progress=lambda _: tick()
+        texts, made_of(models) | packaged_supervised(), cache=work / "cache", label=label, progress=lambda _: tick()
     ):
         rows += new
         chosen.append(

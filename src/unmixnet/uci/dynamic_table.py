@@ -10,7 +10,7 @@ import numpy as np
 
 from unmixnet.data.uci_cache import open_view
 from unmixnet.reproduce.rows import Row
-from unmixnet.uci.episodes import Series, Split, cross_file, series_of, splits_of
+from unmixnet.uci.episodes import Series, Split, cross_file, series_of, splits_of, windows_of
 from unmixnet.uci.estimates import Estimate, score_rows
 from unmixnet.uci.generate import read_truth
 from unmixnet.uci.quasi_steady import QUASI_STEADY, run_quasi_steady
@@ -20,7 +20,15 @@ from unmixnet.uci.transfer import StateProvider, run_transfer
 if TYPE_CHECKING:
     from unmixnet.uci.providers import Frozen
 
-__all__ = ["TRANSFERS", "MakeProvider", "dynamic_rows", "estimates_of", "made_of", "packaged_transfers"]
+__all__ = [
+    "TRANSFERS",
+    "MakeProvider",
+    "dynamic_rows",
+    "estimates_of",
+    "made_of",
+    "packaged_supervised",
+    "packaged_transfers",
+]
 
 MakeProvider = Callable[[Split], StateProvider]
 """A frozen model, normalised on the calibration episodes of a split."""
@@ -36,6 +44,14 @@ def packaged_transfers() -> dict[str, "Frozen"]:
     bundle = load_bundle(find_bundle("smellnet-mixture"))
     plain = dict(zip(TRANSFERS, (untrained(bundle), frozen_of(bundle)), strict=True))
     return plain | {f"{name}, log state": replace(model, logarithm=True) for name, model in plain.items()}
+
+
+def packaged_supervised() -> dict[str, MakeProvider]:
+    """UnMixNet of the packaged size, taught by UCI alone: what supervision can bring at most."""
+    from unmixnet.bundle import find_bundle, load_bundle
+    from unmixnet.uci.supervised_unmixnet import SUPERVISED_UNMIXNET, supervised_unmixnet
+
+    return {SUPERVISED_UNMIXNET: supervised_unmixnet(load_bundle(find_bundle("smellnet-mixture")))}
 
 
 def made_of(models: Mapping[str, "Frozen"]) -> dict[str, MakeProvider]:
@@ -98,7 +114,8 @@ def estimates_of(
         progress(f"{split.name}: {name}")
         provider = _remembering(make(split))
         yield run_transfer(split, name, provider, gases)
-        yield run_transfer(split, f"{name}, whole state", provider, gases, whole=True)
+        if provider(windows_of(split.calibration)).shape[1] > len(gases):
+            yield run_transfer(split, f"{name}, whole state", provider, gases, whole=True)
 
 
 def _remembering(provider: StateProvider) -> StateProvider:

@@ -3,6 +3,7 @@
 The state of UnMixNet is strength times ratio, the concentration that its rollout releases; of a baseline, its logits.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,7 @@ from unmixnet.bundle import Bundle
 from unmixnet.uci.episodes import Part
 from unmixnet.uci.transfer import StateProvider, normalised
 
-__all__ = ["Frozen", "frozen_of", "provider", "untrained"]
+__all__ = ["Frozen", "frozen_of", "model_windows", "provider", "untrained"]
 
 _LEAST = 1e-6
 """Added to a concentration before its logarithm: ratios can be zero."""
@@ -70,8 +71,14 @@ def untrained(bundle: Bundle, *, seed: int = 0) -> Frozen:
 
 def provider(frozen: Frozen, calibration: Part) -> StateProvider:
     """A frozen model behind the sensor normalisation that calibration windows give."""
+    ask = model_windows(frozen, calibration)
+    return lambda windows: _state(frozen, ask(windows))
+
+
+def model_windows(frozen: Frozen, calibration: Part) -> Callable[[np.ndarray], np.ndarray]:
+    """From windows of UCI to those that a model knows: normalised on calibration windows, at its own rate."""
     known = normalised(calibration, frozen.channels, frozen.air, frozen.sd)
-    return lambda windows: _state(frozen, _resampled(known(windows), frozen.rows, frozen.rate_Hz).astype(np.float32))
+    return lambda windows: _resampled(known(windows), frozen.rows, frozen.rate_Hz).astype(np.float32)
 
 
 def _state(frozen: Frozen, Y: np.ndarray) -> np.ndarray:
