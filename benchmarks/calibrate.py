@@ -32,6 +32,7 @@ def known_part(noises: tuple[float, ...] = NOISES, *, iterations: int = 16) -> I
         told = again.told.estimates
         sure = again.identifiable
         yield {
+            "commit": provenance("")["commit"],
             "noise": noise,
             "signal sd": [float(value) for value in truth.setup.train.Y.std(axis=(0, 1))],
             "recordings": len(truth.setup.train),
@@ -55,7 +56,7 @@ def smellnet_part(report: Path) -> dict[str, Any]:
         for verdict in ("determined", "weak", "not determined")
     }
     del values["estimates"]
-    return values
+    return {"commit": provenance("")["commit"], **values}
 
 
 def main() -> None:

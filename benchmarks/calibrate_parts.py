@@ -23,7 +23,7 @@ def calibrate_part(record: dict, part: str) -> list[str]:
     }
     if ("known" if part == "known" else "smellnet") not in record:
         return [f"Not measured yet; it is made by {record['command']}."]
-    return [*made[part](record), "", _source(record)]
+    return [*made[part](record), "", _source(record, record["known"][-1] if part == "known" else record["smellnet"])]
 
 
 def _known(record: dict) -> list[str]:
@@ -133,7 +133,6 @@ def _table(columns: list[str], rows: list[list[str]]) -> list[str]:
     return [*lines, *("| " + " | ".join(row) + " |" for row in rows)]
 
 
-def _source(record: dict) -> str:
-    return (
-        f"Made by {record['command']}, commit {record['commit']}, {record['date']}, {record['machine']['processor']}."
-    )
+def _source(record: dict, part: dict) -> str:
+    """The parts of the file may be of different days."""
+    return f"Made by {record['command']}, commit {part['commit']}, {record['date']}, {record['machine']['processor']}."
