@@ -5,6 +5,7 @@ __all__ = ["states_part"]
 _RECIPE = ("MAE", "support F1@0.1", "TopK hit", "cosine")
 _STATES = ("RMSE C", "RMSE J", "RMSE θ", "RMSE M", "MS residual", "mass error")
 _HIGH = ("support F1@0.1", "TopK hit", "cosine", "acc@0.1")
+_NETWORKS = ("unmixnet", "adr-gnn", "mlp", "cnn-lstm", "itransformer", "scentformer")
 _FLOOR = "reference"
 _TITLES = {"real": "measured traces", "frozen": "the frozen simulator's traces", "sips": "the Sips simulator's traces"}
 
@@ -61,10 +62,11 @@ def _count(record: dict, found: dict, world: str) -> str:
     told = record["worlds"][world]
     tests = ", ".join(f"{n} {protocol.rpartition(':')[2]}" for protocol, n in told["recordings"].items())
     supports = next((r["n"] for key, r in found.items() if key[0].endswith(":unseen")), 0)
-    seeds = sorted({row["seeds"] for row in found.values() if row["model"] in ("unmixnet", "adr-gnn")})
+    seeds = {row["model"]: row["seeds"] for row in found.values() if row["model"] in _NETWORKS}
+    told_seeds = ", ".join(f"{model} {count}" for model, count in seeds.items()) or "none"
     return (
-        f"Test recordings: {tests} ({supports} supports); training: {told['training']}. Seeds of the networks: "
-        f"{' or '.join(map(str, seeds)) or 'none'}. Intervals: 95 %, over recordings (seen) or supports (unseen)."
+        f"Test recordings: {tests} ({supports} supports); training: {told['training']}. Seeds: {told_seeds}. "
+        f"Intervals: 95 %, over recordings (seen) or supports (unseen)."
     )
 
 
