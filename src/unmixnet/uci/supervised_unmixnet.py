@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jaxtyping import Array, Float, PRNGKeyArray
+from scipy.special import expit
 
 from unmixnet.bundle import Bundle
 from unmixnet.inference.precision import single_precision
@@ -49,9 +50,9 @@ def supervised_unmixnet(bundle: Bundle, *, steps: int = 1500, seed: int = 0) -> 
 
 
 def released(read: Inference, gases: int) -> np.ndarray:
-    """Ĉ of the first components, shape (n, gases)."""
-    strength = np.exp(np.asarray(read.log_strength, float))[:, None]
-    return strength * np.asarray(read.z * read.a, float)[:, :gases]
+    """Ĉ of the first components of many windows, shape (n, gases)."""
+    strength, z_logits, a = (np.asarray(part, float) for part in (read.log_strength, read.z_logits, read.a))
+    return (np.exp(strength)[:, None] * a * expit(z_logits))[:, :gases]
 
 
 def _trained(
