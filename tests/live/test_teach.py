@@ -10,6 +10,8 @@ from unmixnet.live.teach import teach
 
 from .test_lesson import taken, takes
 
+pytestmark = pytest.mark.soak  # a minute; the page teaches with the same lesson in the browser tests
+
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory):
