@@ -10,7 +10,7 @@ from unmixnet.live.teach import teach
 
 from .test_lesson import taken, takes
 
-pytestmark = pytest.mark.soak  # a minute; the page teaches with the same lesson in the browser tests
+pytestmark = pytest.mark.soak  # a training of a minute
 
 
 @pytest.fixture(scope="module")
