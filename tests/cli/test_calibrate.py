@@ -21,6 +21,7 @@ step_s = 2.0
 start = "clean air"
 release = "rise-decay"
 """
+pytestmark = pytest.mark.soak  # half a minute; tests/simulator calibrates in make test
 COMMAND = ["calibrate", "small:seen", "--quick", "--steps", "1", "--json", "-o"]
 
 

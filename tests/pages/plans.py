@@ -17,7 +17,7 @@ STANDS_FOR = {
     "2000000": "20000",
 }
 """Placeholders whose name says too little, machines that stand in for the reader's, and fewer rows."""
-LONG_BLOCKS = ("docs/calibrated-simulator.md",)
+LONG_BLOCKS = ("docs/calibrated-simulator.md", "docs/scale.md")
 """Pages whose Python takes longer than `make test` should wait."""
 NAMES = ("unmixnet live", "unmixnet data", "unmixnet reproduce", "unmixnet bench")
 """Sentences that speak of a command by its name: it wants more than that to do anything."""
@@ -52,7 +52,6 @@ PLANS = (
     Plan("unmixnet check my_folder --strict", QUICK, codes=(0, 2)),
     *(Plan(f"unmixnet {name}", QUICK) for name in ("check", "audit", "data list", "devices", "unmix --help")),
     Plan("unmixnet data fetch", QUICK, ("--mirror", "{home}", "--to", "fetched", "--json")),
-    Plan("unmixnet simulate jar.toml", QUICK),
     Plan("unmixnet simulate", LONG),
     Plan("unmixnet fingerprints smellnet-mixture", LONG, data=True),
     *(

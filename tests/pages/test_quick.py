@@ -101,6 +101,7 @@ def test_twin_a_button_that_was_renamed_is_noticed():
 # ---------------------------------------------------------------- scripts
 
 
+@pytest.mark.soak
 def test_the_script_of_the_solver_finds_what_was_released(tmp_path):
     script = ROOT / "examples" / "transport_solver.py"
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path)

@@ -9,6 +9,11 @@ RNG = np.random.default_rng(0)
 LEARNERS = [name for name in PEERS if name not in ("chance", "mean")]
 
 
+def each(names: list[str]) -> list:
+    """The names as parameters; MiniRocket compiles for half a minute, and is a long test."""
+    return [pytest.param(name, marks=[pytest.mark.soak] if name == "mini-rocket" else []) for name in names]
+
+
 def _samples(n: int, seed: int, task: Task) -> Samples:
     """Windows whose channel levels rise with the share of each of three components."""
     rng = np.random.default_rng(seed)
@@ -19,7 +24,7 @@ def _samples(n: int, seed: int, task: Task) -> Samples:
     return Samples(windows, shares, tuple(f"r{i // 2}" for i in range(n)), ("a",) * n)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", each(LEARNERS))
 def test_ratios_are_learnt_and_lie_on_the_simplex(name):
     train, test = _samples(200, 0, Task.RATIOS), _samples(100, 1, Task.RATIOS)
     guess = PEERS[name].fit(train, Task.RATIOS, seed=0).predict(test.windows)
@@ -29,7 +34,7 @@ def test_ratios_are_learnt_and_lie_on_the_simplex(name):
     assert np.abs(guess - test.targets).mean() < 0.35 * null
 
 
-@pytest.mark.parametrize("name", [name for name in LEARNERS if name != "quadratic ridge"])
+@pytest.mark.parametrize("name", each([name for name in LEARNERS if name != "quadratic ridge"]))
 def test_classes_are_learnt(name):
     train, test = _samples(200, 0, Task.CLASSES), _samples(100, 1, Task.CLASSES)
     guess = PEERS[name].fit(train, Task.CLASSES, seed=0).predict(test.windows)
@@ -43,7 +48,7 @@ def test_null_peers_see_nothing_of_the_window(name):
     assert np.array_equal(fitted.predict(train.windows), fitted.predict(0 * train.windows))
 
 
-@pytest.mark.parametrize("name", list(PEERS))
+@pytest.mark.parametrize("name", each(list(PEERS)))
 def test_the_seed_decides_and_only_where_it_is_said_to(name):
     train = _samples(120, 0, Task.RATIOS)
     windows = _samples(60, 1, Task.RATIOS).windows

@@ -94,12 +94,14 @@ def rollouts(drawn) -> dict[str, dict[str, np.ndarray]]:
     return found
 
 
+@pytest.mark.soak
 def test_rollouts_of_unmixnet_close_to_rounding(rollouts):
     found = rollouts["exact"]
     assert np.all(found["own"] < 1e-6) and np.all(found["mass"] < 1e-6)
     assert np.all(found["net"] < 1e-5 * found["moved"]) and np.all(found["moved"] > 0)
 
 
+@pytest.mark.soak
 def test_twin_an_unconstrained_flux_breaks_the_relation_and_the_balance_of_species_but_loses_no_moles(rollouts):
     found = rollouts["unconstrained"]
     assert np.all(found["own"] > 1e-5) and np.all(found["net"] > 1e-2 * found["moved"])

@@ -81,7 +81,7 @@ def test_a_median_leaves_out_the_first_call_and_one_that_was_disturbed(monkeypat
     assert median_s(run, 5) == 1.0
 
 
-@pytest.mark.parametrize("kind", ["network", "states"])
+@pytest.mark.parametrize("kind", [pytest.param("network", marks=pytest.mark.soak), "states"])
 def test_the_answer_alone_needs_no_solver(kind, monkeypatch):
     """With a solver that cannot run, the ratios still come and the states do not."""
     from unmixnet.model.unmixnet import UnMixNet

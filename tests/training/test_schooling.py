@@ -22,6 +22,7 @@ QUICKLY = partial(jax.jit, compiler_options=QUICK)
 QUIET = Nuisance(gain=0.0, offset=0.0, strength=0.0, noise=0.0)
 PHYSICS = ("species", "materials", "diffusivity")
 MODEL, N = model(), 9
+pytestmark = pytest.mark.soak  # a calibration of a minute
 
 
 @pytest.fixture(scope="module")
