@@ -93,9 +93,11 @@ def memory_exponent(checkpoint: str, lengths=(1024, 16384)) -> float:
     return float(np.log(many / few) / np.log(lengths[1] / lengths[0]))
 
 
+@pytest.mark.soak
 def test_memory_grows_like_the_root_of_the_number_of_steps():
     assert memory_exponent("sqrt") <= 0.65
 
 
+@pytest.mark.soak
 def test_twin_memory_of_every_step_grows_linearly():
     assert memory_exponent("step") > 0.85

@@ -44,6 +44,7 @@ def laws() -> dict[tuple[float, str], coupling.Departure]:
     return {(row.fraction, row.law): row for row in rows}
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("law", ["fick", "unconstrained flux"])
 def test_at_ppm_other_fluxes_equal_maxwell_stefan_to_the_order_of_the_fraction(laws, law):
     low, high = laws[1e-5, law], laws[1e-3, law]
@@ -52,17 +53,20 @@ def test_at_ppm_other_fluxes_equal_maxwell_stefan_to_the_order_of_the_fraction(l
     assert high.signal / low.signal == pytest.approx(100, rel=0.02)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("law", ["fick", "unconstrained flux"])
 def test_twin_at_three_tenths_of_the_air_they_do_not(laws, law):
     assert laws[0.3, law].flux > 0.01 and laws[0.3, law].signal > 1e-3
 
 
+@pytest.mark.soak
 def test_every_law_conserves_moles_and_only_the_unconstrained_flux_moves_the_gas_as_a_whole(laws):
     for (_, law), row in laws.items():
         assert row.mass_error < 1e-14
         assert (row.net_flux > 0.05) == (law == "unconstrained flux")
 
 
+@pytest.mark.soak
 def test_only_maxwell_stefan_satisfies_its_relation(laws):
     for (fraction, law), row in laws.items():
         exact = law == "maxwell–stefan"
@@ -108,6 +112,7 @@ def test_twin_an_unconstrained_flux_breaks_the_relation_and_the_balance_of_speci
     assert np.all(found["mass"] < 1e-6), "whatever the law, moles are moved from cell to cell"
 
 
+@pytest.mark.soak
 def test_a_network_starts_at_the_amount_that_it_is_told_and_its_sensors_answer_as_before(drawn):
     shares = np.array([1.0, 0.0, 0.0], np.float32)
     with jax.enable_x64(False):
