@@ -67,6 +67,7 @@ def by_D(checkpoint: str, steps: int):
     return jax.jit(jax.grad(signal))
 
 
+@pytest.mark.soak
 def test_every_checkpoint_policy_gives_the_same_derivative():
     process, _ = problem(6, odorant_fraction=1e-2)
     start = stirred(process, 6, 1e-2)
