@@ -1,6 +1,6 @@
 """Tables of the ablation and of the efficiency, with the paper's numbers beside them."""
 
-from collections.abc import Sequence
+from benchmarks.markdown import made_by, table
 
 from unmixnet.reproduce.variants import ABLATIONS, UNMIXNET
 
@@ -66,7 +66,7 @@ def _scores(record: dict) -> list[str]:
     said = [f"Not run yet: {', '.join(lacking)}."] if lacking else []
     for study, names in record.get("idle", {}).items():
         said += [f"{', '.join(names)}: what the recipe of {study} does anyway, so not run there."] if names else []
-    return [*_table(["model", *columns], lines), "", *said]
+    return [*table(["model", *columns], lines), "", *said]
 
 
 def _closure(record: dict) -> list[str]:
@@ -77,7 +77,7 @@ def _closure(record: dict) -> list[str]:
         if protocol in _PLACES and protocol != "high-coupling:seen":
             cells = [_small(found.get((protocol, model, metric))) for metric in _CLOSURE]
             lines.append([_PLACES[protocol], model, *cells])
-    return _table(["recordings", "model", *_CLOSURE], lines)
+    return table(["recordings", "model", *_CLOSURE], lines)
 
 
 def _coupling(record: dict) -> list[str]:
@@ -90,7 +90,7 @@ def _coupling(record: dict) -> list[str]:
             continue
         mine = {row["fraction"]: row for row in rows if (row["case"], row["law"]) == (case, law)}
         lines.append([case, law, *(f"{_power(mine[f]['signal'])} / {_power(mine[f]['flux'])}" for f in fractions)])
-    return _table(["case", "in place of Maxwell–Stefan", *(f"{f:g}" for f in fractions)], lines)
+    return table(["case", "in place of Maxwell–Stefan", *(f"{f:g}" for f in fractions)], lines)
 
 
 def _power(value: float) -> str:
@@ -99,7 +99,7 @@ def _power(value: float) -> str:
 
 def _paper(_: dict) -> list[str]:
     columns = ["variant", "SmellNet unseen MAE", "TopK@0.1", "high-coupling MAE", "flux RMSE", "MS residual"]
-    return _table([*columns, "mass error"], [list(row) for row in _PAPER])
+    return table([*columns, "mass error"], [list(row) for row in _PAPER])
 
 
 def efficiency_part(record: dict, part: str) -> list[str]:
@@ -122,7 +122,7 @@ def _costs(record: dict) -> list[str]:
         for row in record["rows"]
     ]
     columns = ["model", "parameters", "s per epoch", "ms, batch 1", "windows/s, batch 32", "buffers, MB"]
-    return _table([*columns, "resident, MB"], lines)
+    return table([*columns, "resident, MB"], lines)
 
 
 def _ratios(record: dict) -> list[str]:
@@ -132,7 +132,7 @@ def _ratios(record: dict) -> list[str]:
         for row in record["rows"]
     ]
     first, second = "over unmixnet (small), answer", "over ADR-GNN of its size"
-    return _table(["model", *(f"{title}, {to}" for to in (first, second) for title in keys.values())], lines)
+    return table(["model", *(f"{title}, {to}" for to in (first, second) for title in keys.values())], lines)
 
 
 def _inverse(record: dict) -> list[str]:
@@ -144,7 +144,7 @@ def _inverse(record: dict) -> list[str]:
         lines.append([name, f"{ratio:,.0f}×", *_errors(record, "unmixnet")])
     lines.append([f"direct inverse ({direct['detail']})", "1×", *_errors(record, "direct inverse")])
     protocols = _protocols(record)
-    return _table(["model", "throughput over the direct inverse", *(f"MAE, {_PLACES[p]}" for p in protocols)], lines)
+    return table(["model", "throughput over the direct inverse", *(f"MAE, {_PLACES[p]}" for p in protocols)], lines)
 
 
 def _protocols(record: dict) -> list[str]:
@@ -158,7 +158,7 @@ def _errors(record: dict, model: str) -> list[str]:
 
 def _paper_costs(_: dict) -> list[str]:
     columns = ["model", "parameters, M", "s per epoch", "ms, batch 1", "samples/s, batch 32", "memory, GB"]
-    return _table(columns, [list(row) for row in _PAPER_COSTS])
+    return table(columns, [list(row) for row in _PAPER_COSTS])
 
 
 def _name(row: dict) -> str:
@@ -185,21 +185,9 @@ def _small(row: dict | None) -> str:
     return f"{row['mean']:.0e}" if row["mean"] < 1e-3 else f"{row['mean']:.3f}{spread}"
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    return [
-        "| " + " | ".join(columns) + " |",
-        "|" + "---|" * len(columns),
-        *("| " + " | ".join(row) + " |" for row in rows),
-    ]
-
-
 def _source(record: dict) -> list[str]:
     """Where it comes from, and what is to be known before it is believed."""
-    machine = record["machine"]
-    lines = [
-        f"`{record['command']}`, commit {record['commit']}, {record['date']}, {machine['processor']}, "
-        f"{machine['cores']} cores."
-    ]
+    lines = [made_by(record)]
     if record.get("quick"):
         lines.append("A quick run: it shows that everything works, not how well.")
     for study in dict.fromkeys(name.split(": ")[0] for name in record.get("missing", ())):

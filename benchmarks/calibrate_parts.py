@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from benchmarks.markdown import table
+
 __all__ = ["calibrate_part"]
 
 _WAYS = {
@@ -40,7 +42,7 @@ def _known(record: dict) -> list[str]:
         "three standard errors."
         for one in runs
     ]
-    return [*_table(["coefficient", "entries", *columns], rows), "", " ".join(said)]
+    return [*table(["coefficient", "entries", *columns], rows), "", " ".join(said)]
 
 
 def _found(group: dict) -> list[str]:
@@ -66,7 +68,7 @@ def _explained(record: dict) -> list[str]:
         ]
         for one in sorted(found["scores"], key=_order)
     ]
-    return _table(["where", "levels", "law", "recordings", "all sensors", *found["channels"]], rows)
+    return table(["where", "levels", "law", "recordings", "all sensors", *found["channels"]], rows)
 
 
 def _substances(record: dict) -> list[str]:
@@ -78,7 +80,7 @@ def _substances(record: dict) -> list[str]:
         [food, *(_number(kept[column]["substances"][i]) for column in columns)]
         for i, food in enumerate(found["components"])
     ]
-    return _table(["most plentiful", *(f"{law}, {where}" for law, where in columns)], rows)
+    return table(["most plentiful", *(f"{law}, {where}" for law, where in columns)], rows)
 
 
 def _determined(record: dict) -> list[str]:
@@ -95,7 +97,7 @@ def _determined(record: dict) -> list[str]:
     columns = ["coefficient", "entries", "determined", "weak", "not determined", "median se (log)", "before"]
     untold = [f"- {text}" for text in record["smellnet"]["untold"][:6]]
     return [
-        *_table(columns, rows),
+        *table(columns, rows),
         "",
         "Directions that the recordings hardly narrow, first the least told:",
         "",
@@ -112,7 +114,7 @@ def _stages(record: dict) -> list[str]:
     inside = zip(found["channels"], found["within"], strict=True)
     said = ", ".join(f"{100 * value:.1f} % of {name}" for name, value in inside)
     return [
-        *_table(["stage", "recordings", "steps", "rms of what is left [sd]"], rows),
+        *table(["stage", "recordings", "steps", "rms of what is left [sd]"], rows),
         "",
         f"Of the variance of these {found['recordings']} recordings {said} lies within a recording.",
     ]
@@ -126,11 +128,6 @@ def _order(score: dict[str, Any]) -> tuple[int, ...]:
 
 def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.2f}"
-
-
-def _table(columns: list[str], rows: list[list[str]]) -> list[str]:
-    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return [*lines, *("| " + " | ".join(row) + " |" for row in rows)]
 
 
 def _source(record: dict, part: dict) -> str:

@@ -1,5 +1,7 @@
 """Figures with their captions, and the tables of the failure analysis."""
 
+from benchmarks.markdown import made_by, table
+
 __all__ = ["failures_part", "figures_part"]
 
 _FORETOLD = {
@@ -16,7 +18,7 @@ _FORETOLD = {
 def figures_part(record: dict, name: str) -> list[str]:
     """The picture of this name, and what is to be said about it."""
     if name == "source":
-        return [_source(record)]
+        return [made_by(record, detail="python")]
     caption = record["captions"][name]
     return [
         f"![{caption['title']}](img/fig_{name}.png)",
@@ -38,7 +40,7 @@ def failures_part(record: dict, part: str) -> list[str]:
         "scores": _scores,
         "unknown": _unknown,
     }
-    return [*made[part](record), "", _source(record)]
+    return [*made[part](record), "", made_by(record, detail="python")]
 
 
 def _pairs(record: dict) -> list[str]:
@@ -151,16 +153,9 @@ def _number(value: float | None) -> str:
 
 
 def _table(head: list[str], rows: list[list[str]]) -> list[str]:
-    lines = ["| " + " | ".join(map(_escaped, row)) + " |" for row in rows]
-    return ["| " + " | ".join(map(_escaped, head)) + " |", "|" + "---|" * len(head), *lines]
+    return table([_escaped(text) for text in head], [[_escaped(text) for text in row] for row in rows])
 
 
 def _escaped(text: str) -> str:
     """A bar would end a cell of a table."""
     return text.replace("|", "\\|")
-
-
-def _source(record: dict) -> str:
-    machine = record["machine"]
-    where = f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}"
-    return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {where}."

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from benchmarks.markdown import made_by, table
+
 __all__ = ["bundles_part", "novelty_part", "simulated_part", "smellnet_part", "training_part"]
 
 _PLACES = [(f"{data}:{split}", title) for data, title in (("simulated", "4 sensors"), ("simulated-8", "8 sensors"))
@@ -32,7 +34,7 @@ def _scores(record: dict) -> list[str]:
         for model in sorted(models, key=lambda name: _BOUND in name)
     ]
     columns = [f"{title}, {place.rpartition(':')[2]}" for place, title in _PLACES]
-    return _table(["model", *columns], rows)
+    return table(["model", *columns], rows)
 
 
 def _score(row: dict | None, best: float | None = None) -> str:
@@ -50,7 +52,7 @@ def _coherence(record: dict) -> list[str]:
         worst = ", ".join(f"{first}–{second} ({mu:.2f})" for first, second, mu in c["confusable"][:3])
         values = [f"{c['mu_raw']:.4f}", f"{c['mu_whitened']:.4f}", f"{c['guaranteed']} component(s)", worst]
         rows.append([name, *values])
-    return _table(["data", "coherence, raw", "whitened", "Theorem 1 guarantees", "most alike"], rows)
+    return table(["data", "coherence, raw", "whitened", "Theorem 1 guarantees", "most alike"], rows)
 
 
 def _states(record: dict) -> list[str]:
@@ -65,7 +67,7 @@ def _states(record: dict) -> list[str]:
     if not rows:
         return ["States were not inferred in this run."]
     columns = ["protocol", *(f"R² of {q}, as inferred (one factor per substance)" for q in ("c", "J", "θ"))]
-    return _table(columns, rows)
+    return table(columns, rows)
 
 
 def _r2(scores: Iterable[dict]) -> str:
@@ -87,7 +89,7 @@ def _coefficients(record: dict) -> list[str]:
     if not rows:
         return ["Coefficients were not compared in this run."]
     columns = ["coefficient", "told by clean recordings", "largest error there"]
-    lines = _table([*columns, "trained: median error", "largest"], rows)
+    lines = table([*columns, "trained: median error", "largest"], rows)
     untold = record.get("recovery from clean data", {}).get("untold directions")
     return lines if untold is None else [*lines, "", f"Directions that no recording tells: {untold}."]
 
@@ -117,7 +119,7 @@ def smellnet_part(record: dict, part: str) -> list[str]:
         [model, *(_value(found.get((model, *column)), interval=i == 0) for i, column in enumerate(columns))]
         for model in dict.fromkeys(r["model"] for r in rows)
     ]
-    return [*_table(["model", *(", ".join(column) for column in columns)], lines), "", *_source(record)]
+    return [*table(["model", *(", ".join(column) for column in columns)], lines), "", *_source(record)]
 
 
 def _value(row: dict | None, *, interval: bool) -> str:
@@ -134,7 +136,7 @@ def training_part(record: dict) -> list[str]:
     shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in record["shares"].items())
     what = f"batch {problem['batch']}, {problem['odorants']} odorants, {problem['window_s']:g} s, `{problem['size']}`"
     return [
-        *_table([what, "ms", "MB"], rows),
+        *table([what, "ms", "MB"], rows),
         "",
         f"Shares of a step: {shares}. The closed loop costs {record['closed_loop_over_encoder']:.2f} times the same "
         "step without the solver.",
@@ -152,7 +154,7 @@ def novelty_part(record: dict) -> list[str]:
         counts = f"{row['known']} / {row['unknown']}"
         rows.append([row["data"], row["substance"], row["score"], counts, area, half, *shares])
     columns = ["data", "left out", "score", "known / unknown", "AUROC", "of half or more", "false alarms", "found"]
-    return [*_table(columns, rows), "", *_source(record)]
+    return [*table(columns, rows), "", *_source(record)]
 
 
 def bundles_part(record: dict) -> list[str]:
@@ -169,24 +171,12 @@ def bundles_part(record: dict) -> list[str]:
         error = f"{metric} {mine:.3f} ({mean:.3f})"
         rows.append([test["bundle"], test["split"], str(test["recordings"]), error, *shares, f"{test['width']:.2f}"])
     columns = ["bundle", "test", "recordings", "error (mean of training)", "covered", "of those there", "mean width"]
-    return [*_table(columns, rows), "", *_source(record)]
-
-
-def _table(columns: list[str], rows: list[list[str]]) -> list[str]:
-    return [
-        "| " + " | ".join(columns) + " |",
-        "|" + "---|" * len(columns),
-        *("| " + " | ".join(row) + " |" for row in rows),
-    ]
+    return [*table(columns, rows), "", *_source(record)]
 
 
 def _source(record: dict) -> list[str]:
     """Where it comes from, and what is to be known before it is believed."""
-    machine = record["machine"]
-    lines = [
-        f"`{record['command']}`, commit {record['commit']}, {record['date']}, {machine['processor']}, "
-        f"{machine['cores']} cores."
-    ]
+    lines = [made_by(record)]
     if record.get("quick"):
         lines.append("A quick run of few epochs: it shows that everything works, not how well.")
     if record.get("missing"):

@@ -2,21 +2,9 @@
 
 import json
 
+from benchmarks.markdown import made_by, table
+
 __all__ = ["simulation_keys", "solver_part", "validate_part"]
-
-
-def _table(columns: list[str], rows: list[list[str]]) -> list[str]:
-    return [
-        "| " + " | ".join(columns) + " |",
-        "|" + "---|" * len(columns),
-        *("| " + " | ".join(row) + " |" for row in rows),
-    ]
-
-
-def _source(record: dict) -> str:
-    machine = record["machine"]
-    where = f"{machine['processor']}, {machine['cores']} cores, jax {machine['jax']}"
-    return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {where}."
 
 
 def validate_part(record: dict, part: str) -> list[str]:
@@ -25,7 +13,7 @@ def validate_part(record: dict, part: str) -> list[str]:
     assert all(check["passed"] for check in checks), "a failed oracle is a bug, not a table"
     if part == "all":
         rows = [[c["oracle"], c["name"], f"{c['value']:.6g}", _expected(c)] for c in checks]
-        return [*_table(["oracle", "check", "value", "expected"], rows), "", _source(record)]
+        return [*table(["oracle", "check", "value", "expected"], rows), "", made_by(record, detail="jax")]
     by_oracle: dict[str, list[dict]] = {}
     for check in checks:
         by_oracle.setdefault(check["oracle"], []).append(check)
@@ -34,7 +22,7 @@ def validate_part(record: dict, part: str) -> list[str]:
         worst = max(members, key=lambda c: abs(c["value"] - c["expected"]) / c["tolerance"])
         rows.append([oracle, str(len(members)), worst["name"], f"{worst['value']:.5g}", _expected(worst)])
     columns = ["oracle", "checks", "the one that uses most of its tolerance", "value", "expected"]
-    return [*_table(columns, rows), "", _source(record)]
+    return [*table(columns, rows), "", made_by(record, detail="jax")]
 
 
 def _expected(check: dict) -> str:
@@ -81,7 +69,7 @@ def _speed(record: dict) -> list[str]:
         "ratio",
         "memory, ours / plain [MB]",
     ]
-    return [*_table(columns, rows), "", _source(record)]
+    return [*table(columns, rows), "", made_by(record, detail="jax")]
 
 
 def _radau(record: dict) -> list[str]:
@@ -96,7 +84,7 @@ def _radau(record: dict) -> list[str]:
         for entry in record["work_precision"]
         for line in entry["equal_error"]
     ]
-    return _table(["odorants", "relative error", "ours [samples/s]", "SciPy Radau [samples/s]", "ratio"], rows)
+    return table(["odorants", "relative error", "ours [samples/s]", "SciPy Radau [samples/s]", "ratio"], rows)
 
 
 def simulation_keys() -> list[str]:
@@ -121,4 +109,4 @@ def simulation_keys() -> list[str]:
             default = "required" if field.is_required() else json.dumps(field.default)
             meaning = (field.description or "").replace("\n", " ")
             rows.append([f"`{title}`" if i == 0 else "", f"`{key}`", default, meaning])
-    return _table(["section", "key", "default", "meaning"], rows)
+    return table(["section", "key", "default", "meaning"], rows)

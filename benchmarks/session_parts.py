@@ -1,5 +1,7 @@
 """Table of the session calibration: error against the number of references, wrong labels in parentheses."""
 
+from benchmarks.markdown import made_by, table
+
 __all__ = ["session_part"]
 
 _WRONG = ", wrong labels"
@@ -9,19 +11,9 @@ def session_part(record: dict) -> list[str]:
     """Models in rows, numbers of references in columns."""
     found = {(r["model"], r["split"]): r for r in record["rows"] if r["metric"] == "MAE"}
     splits = [s for s in dict.fromkeys(split for _, split in found) if not s.endswith(_WRONG)]
-    lines = [
-        "| " + " | ".join([model, *(_cell(found, model, split) for split in splits)]) + " |"
-        for model in dict.fromkeys(model for model, _ in found)
-    ]
-    machine = record["machine"]
-    return [
-        "| " + " | ".join(["model, and what it does with references", *splits]) + " |",
-        "|---" * (len(splits) + 1) + "|",
-        *lines,
-        "",
-        f"`{record['command']}`, commit {record['commit']}, {record['date']}, {machine['processor']}, "
-        f"{machine['cores']} cores.",
-    ]
+    models = dict.fromkeys(model for model, _ in found)
+    rows = [[model, *(_cell(found, model, split) for split in splits)] for model in models]
+    return [*table(["model, and what it does with references", *splits], rows), "", made_by(record)]
 
 
 def _cell(found: dict, model: str, split: str) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks.ablation_parts import ablation_part, efficiency_part
 from benchmarks.calibrate_parts import calibrate_part
 from benchmarks.figure_parts import failures_part, figures_part
+from benchmarks.markdown import made_by
 from benchmarks.model_parts import bundles_part, novelty_part, simulated_part, smellnet_part, training_part
 from benchmarks.parts import audit_part, peers_part
 from benchmarks.physics_parts import simulation_keys, solver_part, validate_part
@@ -28,7 +29,7 @@ _PLACE = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def _reader(record: dict) -> list[str]:
-    found, machine = record["results"], record["machine"]
+    found = record["results"]
     tasks = {
         'pandas.read_csv(sep=r"\\s+")': "pandas",
         "read_recording, with health verdicts": "ours",
@@ -47,7 +48,7 @@ def _reader(record: dict) -> list[str]:
         *rows,
         "",
         "The best of several rounds in turn; the peak at the 10 Hz view is that of making both views.",
-        _source(record, machine),
+        made_by(record, detail="python"),
     ]
 
 
@@ -64,7 +65,7 @@ def _malformed(record: dict) -> list[str]:
         f"| {found['files']:,} | {found['read']:,} | {refused:,} | {found['other_errors']} "
         f"| {found['slowest_ms']:.0f} |",
         "",
-        _source(record, record["machine"]),
+        made_by(record, detail="python"),
     ]
 
 
@@ -73,12 +74,7 @@ def _soak(record: dict, about: str) -> list[str]:
     found = {each["what"]: each["value"] for test in record["tests"] for each in test["measured"]}
     mine = sorted(((value, what) for what, value in found.items() if about in what), reverse=True)
     rows = [f"| {what} | {value:.1e} |" for value, what in mine] or ["| not measured yet | |"]
-    return ["| what | largest |", "|---|---|", *rows, "", _source(record, record["machine"])]
-
-
-def _source(record: dict, machine: dict) -> str:
-    where = f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}"
-    return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {where}."
+    return ["| what | largest |", "|---|---|", *rows, "", made_by(record, detail="python")]
 
 
 TABLES: dict[str, Callable[[dict], list[str]]] = {
