@@ -46,6 +46,9 @@ class NetworkBench:
     The validation recordings are the same for every seed, so that one compiled epoch serves them all.
     """
 
+    lessons: int | None = None
+    """Seed of calibration and schooling, where all trainings share it."""
+
     def __init__(self, config: TrainConfig, turn: Turn, recall: Recall) -> None:
         self.config, self.turn, self.recall = config, turn, recall
         inner = hold_out(turn.train, share=config.data.validation)
@@ -70,9 +73,10 @@ class NetworkBench:
     def fit(self, seed: int, tick: Tick) -> Fit:
         """Train with a seed; Ctrl-C is passed on."""
         with jax.enable_x64(False):
+            model, config = self.model(seed), self.config
             if self._epoch is None:
-                self._epoch = make_epoch(self.model(seed), self.config.plan, self.config.recipe, self.config.window)
-            done = train(self.prepared, seed=seed, watch=tick, epoch_of=self._epoch)
+                self._epoch = make_epoch(model, config.plan, config.recipe, config.window)
+            done = train(self.prepared, seed=seed, model=model, lessons=self.lessons, watch=tick, epoch_of=self._epoch)
         if done.interrupted:
             raise KeyboardInterrupt
         return done

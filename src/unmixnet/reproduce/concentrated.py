@@ -9,7 +9,6 @@ it are then the same, and a cache of compiled programs finds them.
 import dataclasses
 
 import equinox as eqx
-import jax
 import numpy as np
 from jaxtyping import PyTree
 
@@ -18,16 +17,10 @@ from unmixnet.data.high_coupling import HIGH_COUPLING, TYPICAL_MOL
 from unmixnet.data.simulated import setting_of
 from unmixnet.model.release import CONCENTRATION
 from unmixnet.model.unmixnet import UnMixNet, draught
-from unmixnet.reproduce.benches import NetworkBench, Tick
+from unmixnet.reproduce.benches import NetworkBench
 from unmixnet.reproduce.turns import Turn
-from unmixnet.training.epoch import make_epoch
-from unmixnet.training.schooling import schooled
-from unmixnet.training.trainer import Fit, fit
 
 __all__ = ["ConcentratedBench", "at_amount", "bench_for"]
-
-_DRAWS = 0
-"""Seed of what is drawn before the first epoch."""
 
 
 def bench_for(turn: Turn) -> type[NetworkBench]:
@@ -56,6 +49,8 @@ def at_amount(model: UnMixNet, moles: float, seconds: float) -> UnMixNet:
 class ConcentratedBench(NetworkBench):
     """As every network, from a start at high concentrations."""
 
+    lessons = 0
+
     def model(self, seed: int) -> PyTree:
         """The model before training."""
         drawn = super().model(seed)
@@ -65,27 +60,3 @@ class ConcentratedBench(NetworkBench):
         seconds = config.model.step_s * ((config.window - 1) // config.settings.stride)
         placed = dataclasses.replace(drawn, chamber=setting_of(self.turn.data).chamber)
         return at_amount(placed, TYPICAL_MOL, seconds)
-
-    def fit(self, seed: int, tick: Tick) -> Fit:
-        """Train with a seed; Ctrl-C is passed on."""
-        config, prepared = self.config, self.prepared
-        with jax.enable_x64(False):
-            model, arrays = self.model(seed), prepared.arrays()
-            if self._epoch is None:
-                self._epoch = make_epoch(model, config.plan, config.recipe, config.window)
-            if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:
-                model, bank = schooled(model, arrays, config, _DRAWS, tick)
-                arrays = eqx.tree_at(lambda a: a.bank, arrays, bank, is_leaf=lambda leaf: leaf is None)
-            done = fit(
-                model,
-                arrays,
-                config.plan,
-                config.recipe,
-                window=config.window,
-                seed=seed,
-                watch=tick,
-                epoch_of=self._epoch,
-            )
-        if done.interrupted:
-            raise KeyboardInterrupt
-        return done

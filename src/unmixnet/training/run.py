@@ -110,19 +110,27 @@ def train(
     prepared: Prepared,
     *,
     seed: int | None = None,
+    model: PyTree | None = None,
+    lessons: int | None = None,
     folder: Path | None = None,
     resume: bool = False,
     watch: Callable[[dict[str, Any]], None] = lambda entry: None,
     epoch_of: Callable[..., Any] | None = None,
 ) -> Fit:
-    """Train the configured model."""
+    """Train the configured model.
+
+    Arguments:
+        model: to start from, where it is not the one that the seed draws.
+        lessons: seed of the calibration and of the virtual recordings; that of the training if not given.
+    """
     config = prepared.config
     seed = config.training.seed if seed is None else seed
-    channels, air, sign = prepared.ready.channels, prepared.air, prepared.sign
-    model = build_model(config, prepared.components, channels, air=air, sign=sign, seed=seed)
+    if model is None:
+        channels, air, sign = prepared.ready.channels, prepared.air, prepared.sign
+        model = build_model(config, prepared.components, channels, air=air, sign=sign, seed=seed)
     arrays = prepared.arrays()
     if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:
-        model, bank = schooled(model, arrays, config, seed, watch)
+        model, bank = schooled(model, arrays, config, seed if lessons is None else lessons, watch)
         arrays = eqx.tree_at(lambda a: a.bank, arrays, bank, is_leaf=lambda leaf: leaf is None)
     return fit(
         model,
