@@ -154,9 +154,10 @@ def test_facts_say_how_each_model_was_trained(whole, jobs):
 
 
 def test_kept_weights_give_the_predictions_again(whole, jobs):
-    from unmixnet.reproduce.benches import NetworkBench, answers
+    from unmixnet.reproduce.benches import NetworkBench
     from unmixnet.reproduce.inverse_bench import trained
     from unmixnet.reproduce.recall import Recall
+    from unmixnet.training.answers import answers
 
     job = next(job for job in jobs if job.variant.name == "mlp")
     bench = NetworkBench(running.config_of(job.study, job.variant, OPTIONS), job.turn, Recall(None))

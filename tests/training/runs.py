@@ -83,10 +83,7 @@ class Scripted:
             "best_epoch": jnp.asarray(done if better else state.best_epoch, jnp.int32),
             "epoch": jnp.asarray(done, jnp.int32),
         }
-        report = EpochReport(
-            {"mix": jnp.ones(())}, jnp.ones(()), jnp.asarray(score), jnp.asarray(-1), jnp.zeros(row.shape, bool)
-        )
-        return with_values(new, **values), report
+        return with_values(new, **values), EpochReport({"mix": 1.0}, 1.0, score, -1, np.zeros(row.shape, bool))
 
 
 def lines(folder: Path) -> list[str]:

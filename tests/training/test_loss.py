@@ -73,6 +73,17 @@ def test_told_by_halves_some_windows_are_told_and_others_not():
     assert len(mixed) > 2
 
 
+def test_with_half_of_a_batch_solved_only_the_first_half_is_reconstructed_and_all_of_it_teaches():
+    key, recipe = jax.random.key(0, impl="unsafe_rbg"), Recipe(weights=RECONSTRUCT, teacher=1.0, solved=0.5)
+    half = quick_jit(lambda batch: loss(MODEL, batch, recipe, key)[1])
+    parts = half(BATCH)
+    second = eqx.tree_at(lambda b: b.Y, BATCH, BATCH.Y.at[1].add(jnp.linspace(0, 1, BATCH.Y.shape[1])[:, None]))
+    first = eqx.tree_at(lambda b: b.Y, BATCH, BATCH.Y.at[0].add(jnp.linspace(0, 1, BATCH.Y.shape[1])[:, None]))
+    assert half(second)["rec"] == parts["rec"] and half(second)["mix"] != parts["mix"]
+    # twin: a change of the window that is solved is seen
+    assert half(first)["rec"] != parts["rec"]
+
+
 def test_the_mixture_part_is_that_of_the_encoder_and_does_not_depend_on_the_teacher():
     (_, told), _ = at(1.0)
     (_, own), _ = at(0.0)

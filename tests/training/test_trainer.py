@@ -104,13 +104,13 @@ def test_the_checkpoint_of_another_configuration_is_refused(tmp_path):
 
 def test_the_checkpoint_of_another_model_is_refused_even_under_the_same_tag(tmp_path):
     run([4.0, 3.0, 2.0, 1.0], tmp_path)
-    like = start_state({"w": jnp.zeros(7)}, PLAN, 4)
+    like = start_state({"w": jnp.zeros(7)}, PLAN)
     with pytest.raises(ArtefactError, match=r"expected float64\(7,\)"):
         load_checkpoint(tmp_path / "checkpoint", like=like, tag="")
 
 
 def test_where_nothing_was_saved_there_is_nothing_to_load(tmp_path):
-    assert load_checkpoint(tmp_path / "checkpoint", like=start_state(MODEL, PLAN, 4), tag="") is None
+    assert load_checkpoint(tmp_path / "checkpoint", like=start_state(MODEL, PLAN), tag="") is None
 
 
 def test_every_epoch_is_watched_with_what_is_logged(tmp_path):

@@ -4,9 +4,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
@@ -18,18 +16,16 @@ from unmixnet.reproduce.recall import Recall
 from unmixnet.reproduce.turns import Turn
 from unmixnet.reproduce.variants import Classical
 from unmixnet.reproduce.work import Facts, Finished, Guess
+from unmixnet.training.answers import answers
 from unmixnet.training.config import TrainConfig
-from unmixnet.training.epoch import make_epoch
 from unmixnet.training.examples import gather_examples, windows_of
-from unmixnet.training.loss import predict_ratios
 from unmixnet.training.run import Prepared, build_model, prepare, train
 from unmixnet.training.trainer import Fit
 
-__all__ = ["Bench", "ClassicalBench", "NetworkBench", "Tick", "answers"]
+__all__ = ["Bench", "ClassicalBench", "NetworkBench", "Tick"]
 
 Tick = Callable[[dict[str, Any]], None]
 """Called after every epoch with what is logged."""
-_BATCH = 64
 
 
 class Bench(Protocol):
@@ -56,7 +52,6 @@ class NetworkBench:
         train, held = self._read(inner.train), self._read(inner.test)
         self.recordings = (*train, *held)
         self.prepared: Prepared = prepare(config, train, held, turn.data.components, sessions)
-        self._epoch: Callable[..., Any] | None = None
 
     def model(self, seed: int) -> PyTree:
         """The model before training."""
@@ -73,10 +68,7 @@ class NetworkBench:
     def fit(self, seed: int, tick: Tick) -> Fit:
         """Train with a seed; Ctrl-C is passed on."""
         with jax.enable_x64(False):
-            model, config = self.model(seed), self.config
-            if self._epoch is None:
-                self._epoch = make_epoch(model, config.plan, config.recipe, config.window)
-            done = train(self.prepared, seed=seed, model=model, lessons=self.lessons, watch=tick, epoch_of=self._epoch)
+            done = train(self.prepared, seed=seed, model=self.model(seed), lessons=self.lessons, watch=tick)
         if done.interrupted:
             raise KeyboardInterrupt
         return done
@@ -117,16 +109,3 @@ class ClassicalBench:
             owner = np.array([place[name] for name in samples.recordings])
             guesses[protocol] = Guess(fitted.predict(samples.windows), owner)
         return Finished(guesses, Facts(seconds=time.monotonic() - began)), None
-
-
-def answers(model: PyTree, windows: np.ndarray) -> np.ndarray:
-    """Ratios (or class probabilities) of windows, shape (n, K), in batches of one size so that it compiles once."""
-    with jax.enable_x64(False):
-        filled = np.resize(windows, (-(-len(windows) // _BATCH) * _BATCH, *windows.shape[1:]))
-        parts = [_answer(model, jnp.asarray(part, jnp.float32)) for part in np.split(filled, len(filled) // _BATCH)]
-        return np.concatenate([np.asarray(part) for part in parts])[: len(windows)]
-
-
-@eqx.filter_jit
-def _answer(model: PyTree, windows: jax.Array) -> jax.Array:
-    return jax.vmap(lambda Y: predict_ratios(model, Y))(windows)

@@ -136,8 +136,8 @@ def _epoch_s(model: PyTree, config: TrainConfig, recordings: int) -> float:
         zeros + 1,
         jnp.zeros(n, jnp.int32),
     )
-    epoch, state = make_epoch(model, plan, config.recipe, config.window), start_state(model, plan, n)
-    took = median_s(lambda: epoch(state, arrays, jnp.asarray(0, jnp.int32)), 3)
+    epoch, state = make_epoch(model, plan, config.recipe, config.window), start_state(model, plan)
+    took = median_s(lambda: epoch(state, arrays, 0), 3)
     return took / _STEPS * -(-recordings // plan.batch)
 
 

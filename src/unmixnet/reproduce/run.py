@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -121,9 +121,13 @@ def idle(study: Study, options: Options) -> list[str]:
 
 
 def jobs_of(studies: Sequence[Study], root: str | Path | None, options: Options) -> list[Job]:
-    """Every job, in the order in which they are run: a model's seeds follow each other."""
-    turns = {study: turns_of(study.protocols, root, groups=study.groups) for study in studies}
-    return [job for study in studies for turn in turns[study] for job in turn_jobs(study, turn, options)]
+    """Every job, in the order in which they are run: a model's turns follow each other, in them its seeds."""
+    jobs = []
+    for study in studies:
+        of_turns = [turn_jobs(study, turn, options) for turn in turns_of(study.protocols, root, groups=study.groups)]
+        rank = [variant.name for variant in study.variants]
+        jobs += sorted(chain.from_iterable(of_turns), key=lambda job: rank.index(job.variant.name))
+    return jobs
 
 
 def turn_jobs(study: Study, turn: Turn, options: Options) -> list[Job]:
@@ -166,8 +170,12 @@ def run_jobs(
 
         return sweep(todo, work, root, options, watch, pace)
     commit, recall = str(provenance("")["commit"]), Recall(root)
+    before = None
     for alike in alike_of(todo):
-        bench = None
+        bench, now = None, alike[0].variant.name
+        if now != before:
+            jax.clear_caches()  # turns of one model share compiled programs, models do not
+        before = now
         for job in alike:
             watch.start(job, _epochs(job, options))
             try:
@@ -185,7 +193,6 @@ def run_jobs(
                 todo.remove(job)
             pace.add(job, result.facts.seconds)
             watch.finish(job, result.facts, pace.left(todo))
-        jax.clear_caches()
     return failures
 
 
@@ -239,7 +246,7 @@ def _relevant(config: TrainConfig) -> str:
             "objective": True,
             "model": set(type(config.model).model_fields) - {"name", "size", "rate_Hz"},
             "training": {name for name in type(config.training).model_fields if name.startswith("virtual")}
-            | {"bank", "calibration", "physics_rate", "polish", "schooling", "teacher"},
+            | {"bank", "calibration", "physics_rate", "polish", "schooling", "solved", "teacher"},
         }
     )
 

@@ -77,6 +77,8 @@ class ModelSection(Section):
     """Strength of the modulation of coefficients by the sample."""
     closure: bool = True
     """False leaves the solver out: the encoder alone."""
+    compressed: bool = False
+    """Whether the encoder also sees level and changes in logarithmic compression, for readings with heavy tails."""
     release: Literal["constant", "rise-decay"] = "constant"
     """How the source releases."""
 
@@ -137,6 +139,8 @@ class TrainingSection(Section):
     """Virtual recordings that are solved, once."""
     teacher: float = Field(0.5, ge=0, le=1)
     """Probability that a window is solved from its true ratios."""
+    solved: float = Field(1.0, gt=0, le=1)
+    """Share of a batch whose loop is closed by the solver; the other windows teach the encoder alone."""
     virtual: float = Field(0.0, ge=0)
     """Virtual recordings, made by the calibrated solver, for each real one; they need `calibration`."""
     virtual_gain: float = Field(0.1, ge=0)
@@ -185,6 +189,7 @@ class TrainConfig(Section):
             weights=Weights(**self.objective.model_dump()),
             classes=self.data.task == "classes",
             teacher=t.teacher,
+            solved=t.solved,
             virtual=t.virtual,
             nuisance=Nuisance(t.virtual_gain, t.virtual_offset, t.virtual_strength, t.virtual_noise),
             mixing=t.mixing,

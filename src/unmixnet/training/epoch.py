@@ -1,7 +1,8 @@
-"""One epoch as one compiled, deterministic function of (state, seed, epoch number).
+"""One epoch as a deterministic function of (state, seed, epoch number).
 
 Every recording gives one random window; the order, windows, dropout and virtual recordings all follow from the seed and
-the epoch, so that a run resumed from a checkpoint is the run that was never stopped.
+the epoch, so that a run resumed from a checkpoint is the run that was never stopped. Only the step is compiled, and it
+sees one batch: trainings on different recordings share it.
 """
 
 from collections.abc import Callable
@@ -15,10 +16,11 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray, PyTree
+from jaxtyping import Array, Bool, Float, Int, PyTree
 
 from unmixnet.model.unmixnet import UnMixNet
-from unmixnet.training.loss import Batch, Recipe, batch_loss, predict_ratios
+from unmixnet.training.answers import answers
+from unmixnet.training.loss import Batch, Recipe, batch_loss
 from unmixnet.training.virtual import Bank
 
 __all__ = ["Arrays", "EpochReport", "Plan", "TrainState", "make_epoch", "names_at", "restored", "start_state"]
@@ -81,26 +83,38 @@ class Arrays(eqx.Module):
     """Virtual recordings; none without calibration."""
 
 
-class EpochReport(eqx.Module):
-    """What an epoch was like."""
+@dataclass(frozen=True, eq=False)
+class EpochReport:
+    """What an epoch was like.
 
-    parts: dict[str, Float[Array, ""]]
-    loss: Float[Array, ""]
-    score: Float[Array, ""]
-    """Validation error: mean |â − a| of recordings."""
-    bad_step: Int[Array, ""]
-    """First step with a gradient that is not finite, −1 if none; nothing was changed from there on."""
-    bad: Bool[Array, " P"]
-    """Where in the row of all tensors they were."""
+    Arguments:
+        parts, loss: means over the steps.
+        score: validation error, mean |â − a| of recordings.
+        bad_step: first step with a gradient that is not finite, −1 if none; nothing was changed from there on.
+        bad: where in the row of all tensors they were.
+    """
+
+    parts: dict[str, float]
+    loss: float
+    score: float
+    bad_step: int
+    bad: Bool[np.ndarray, " P"]
 
 
-def optimiser(plan: Plan, steps: int) -> optax.GradientTransformation:
-    """AdamW with clipping, warm-up and cosine."""
-    total = max(steps * plan.epochs, 2)
-    schedule = optax.warmup_cosine_decay_schedule(
-        0.0, plan.rate, max(1, round(plan.warmup * total)), total, plan.rate / 100
+def optimiser(plan: Plan) -> optax.GradientTransformation:
+    """AdamW with clipping, but for the learning rate."""
+    return optax.chain(
+        optax.clip_by_global_norm(plan.clip), optax.scale_by_adam(), optax.add_decayed_weights(plan.decay)
     )
-    return optax.chain(optax.clip_by_global_norm(plan.clip), optax.adamw(schedule, weight_decay=plan.decay))
+
+
+@lru_cache
+def rates(plan: Plan, steps: int) -> Float[np.ndarray, " n"]:
+    """Learning rate of every step of a training with so many steps in an epoch: warm-up, then a cosine."""
+    total = max(steps * plan.epochs, 2)
+    warm = max(1, round(plan.warmup * total))
+    schedule = optax.warmup_cosine_decay_schedule(0.0, plan.rate, warm, total, plan.rate / 100)
+    return np.asarray(schedule(np.arange(total)), np.float32)
 
 
 def steps_per_epoch(n: int, batch: int) -> int:
@@ -108,18 +122,20 @@ def steps_per_epoch(n: int, batch: int) -> int:
     return -(-n // batch)
 
 
-def start_state(model: PyTree, plan: Plan, n: int) -> TrainState:
+def start_state(model: PyTree, plan: Plan) -> TrainState:
     """State before the first epoch."""
     params, _ = ravel_pytree(eqx.filter(model, eqx.is_inexact_array))
-    opt = optimiser(plan, steps_per_epoch(n, plan.batch)).init(params)
     none, zero = jnp.asarray(jnp.inf, jnp.float32), jnp.asarray(0, jnp.int32)
-    return TrainState(params, opt, params, params, none, zero, zero)
+    return TrainState(params, optimiser(plan).init(params), params, params, none, zero, zero)
 
 
 def restored(model: PyTree, row: Float[Array, " P"]) -> PyTree:
     """The model with its tensors taken from a row."""
     params, static = eqx.partition(model, eqx.is_inexact_array)
-    return eqx.combine(ravel_pytree(params)[1](row), static)
+    leaves, structure = jax.tree.flatten(params)
+    pieces = np.split(np.asarray(row), np.cumsum([leaf.size for leaf in leaves])[:-1])
+    tensors = [jnp.asarray(piece.reshape(leaf.shape)) for piece, leaf in zip(pieces, leaves, strict=True)]
+    return eqx.combine(jax.tree.unflatten(structure, tensors), static)
 
 
 def names_at(model: PyTree, bad: np.ndarray) -> list[str]:
@@ -131,84 +147,103 @@ def names_at(model: PyTree, bad: np.ndarray) -> list[str]:
 
 
 def make_epoch(model: PyTree, plan: Plan, recipe: Recipe, window: int) -> Callable[..., Any]:
-    """Compile-once function (state, arrays, seed) → (state, report); models of one structure share it."""
+    """Function (state, arrays, seed) → (state, report); models of one structure share its compiled step."""
     params, static = eqx.partition(model, eqx.is_inexact_array)
     leaves, structure = jax.tree.flatten(
         jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), params)
     )
     rest, frame = jax.tree.flatten(static)
-    return _epoch_of(structure, tuple(leaves), frame, tuple(rest), plan, recipe, window)
+    step = _step_of(structure, tuple(leaves), frame, tuple(rest), plan, recipe)
 
-
-@lru_cache(maxsize=8)
-def _epoch_of(
-    structure: Any, leaves: tuple[Any, ...], frame: Any, rest: tuple[Any, ...], plan: Plan, recipe: Recipe, window: int
-) -> Callable[..., Any]:
-    shapes, static = jax.tree.unflatten(structure, leaves), jax.tree.unflatten(frame, rest)
-    unravel = ravel_pytree(jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes))[1]
-    pace = _pace(shapes, plan.physics_rate)
-
-    @jax.jit
-    def epoch(state: TrainState, arrays: Arrays, seed: Int[Array, ""]) -> tuple[TrainState, EpochReport]:
-        n, P = arrays.traces.shape[0], state.params.shape[0]
+    def epoch(state: TrainState, arrays: Arrays, seed: int) -> tuple[TrainState, EpochReport]:
+        done, n = int(state.epoch), arrays.traces.shape[0]
         steps = steps_per_epoch(n, plan.batch)
-        chain = optimiser(plan, steps)
-        key = jax.random.fold_in(jax.random.key(seed), state.epoch)
-        order = jnp.resize(jax.random.permutation(jax.random.fold_in(key, steps), n), (steps, plan.batch))
-
-        def step(carry, rows):
-            now, stopped, where, number = carry
-            row, opt, ema = now
-            draw = jax.random.fold_in(key, number)
-            (loss, parts), grad = jax.value_and_grad(objective, has_aux=True)(row, rows, draw, arrays)
-            broken = ~jnp.isfinite(grad)
-            halt = jnp.any(broken) | ~jnp.isfinite(loss) | (stopped >= 0)
-            updates, opt = chain.update(grad, opt, row)
-            moved = row + pace * updates
-            new = (moved, opt, plan.ema * ema + (1 - plan.ema) * moved)
-            first = (stopped < 0) & halt
-            now = jax.tree.map(lambda old, new: jnp.where(halt, old, new), now, new)
-            return (now, jnp.where(first, number, stopped), jnp.where(first, broken, where), number + 1), (loss, parts)
-
-        none, zero = jnp.asarray(-1, jnp.int32), jnp.asarray(0, jnp.int32)
-        carry = ((state.params, state.opt, state.ema), none, jnp.zeros(P, bool), zero)
-        ((row, opt, ema), stopped, where, _), (losses, parts) = jax.lax.scan(step, carry, order)
-        score = validate(ema, arrays) if arrays.windows.shape[0] else -state.epoch.astype(jnp.float32)
-        score = score.astype(state.best_score.dtype)
-        better, done = (score < state.best_score) & (stopped < 0), state.epoch + 1
+        draw, rate = np.random.default_rng([int(seed), done]), rates(plan, steps)[done * steps :]
+        order = np.resize(draw.permutation(n), (steps, plan.batch))
+        carry, told, given = _Carry.of(state), [], (arrays.air, arrays.sd, arrays.sign, arrays.bank)
+        for number, rows in enumerate(order):
+            batch = _windows(arrays, rows, window, draw)
+            when = np.array([seed, done, number], np.int32)
+            carry, entry = step(carry, batch, rate[number], when, given)
+            told.append(entry)
+        score = _score(restored(model, carry.ema), arrays) if len(arrays.windows) else -float(done)
+        stopped = int(carry.stopped)
+        better = stopped < 0 and score < float(state.best_score)
         new = TrainState(
-            row,
-            opt,
-            ema,
-            jnp.where(better, ema, state.best),
-            jnp.where(better, score, state.best_score),
-            jnp.where(better, done, state.best_epoch),
-            done,
+            carry.params,
+            carry.opt,
+            carry.ema,
+            carry.ema if better else state.best,
+            jnp.asarray(score, state.best_score.dtype) if better else state.best_score,
+            jnp.asarray(done + 1, jnp.int32) if better else state.best_epoch,
+            jnp.asarray(done + 1, jnp.int32),
         )
-        return new, EpochReport(jax.tree.map(jnp.mean, parts), jnp.mean(losses), score, stopped, where)
-
-    def objective(row, rows, key, arrays):
-        one, two = jax.random.split(key)
-        batch = Batch(_windows(arrays, rows, window, one), arrays.targets[rows])
-        model = eqx.combine(unravel(row), static)
-        return batch_loss(model, batch, recipe, arrays.air, arrays.sd, arrays.sign, two, arrays.bank)
-
-    def validate(row, arrays):
-        model = eqx.combine(unravel(row), static)
-        guess = jax.lax.map(lambda Y: predict_ratios(model, Y), arrays.windows, batch_size=64)
-        total = jnp.zeros_like(arrays.truth).at[arrays.owner].add(guess)
-        mean = total / jnp.zeros(arrays.truth.shape[0]).at[arrays.owner].add(1)[:, None]
-        return jnp.mean(jnp.abs(mean - arrays.truth))
+        loss, parts = jax.tree.map(lambda *values: float(np.mean(values)), *told)
+        return new, EpochReport(parts, loss, score, stopped, np.asarray(carry.bad))
 
     return epoch
 
 
-def _windows(arrays: Arrays, rows: Int[Array, " B"], window: int, key: PRNGKeyArray) -> Float[Array, "B T M"]:
+class _Carry(eqx.Module):
+    """What a step changes."""
+
+    params: Float[Array, " P"]
+    opt: PyTree
+    ema: Float[Array, " P"]
+    stopped: Int[Array, ""]
+    """Number of the first bad step, −1 before."""
+    bad: Bool[Array, " P"]
+
+    @classmethod
+    def of(cls, state: TrainState) -> "_Carry":
+        none = jnp.asarray(-1, jnp.int32)
+        return cls(state.params, state.opt, state.ema, none, jnp.zeros(state.params.shape, bool))
+
+
+@lru_cache(maxsize=8)
+def _step_of(
+    structure: Any, leaves: tuple[Any, ...], frame: Any, rest: tuple[Any, ...], plan: Plan, recipe: Recipe
+) -> Callable[..., Any]:
+    """The compiled step."""
+    shapes, static = jax.tree.unflatten(structure, leaves), jax.tree.unflatten(frame, rest)
+    unravel = ravel_pytree(jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes))[1]
+    pace, chain = _pace(shapes, plan.physics_rate), optimiser(plan)
+
+    def objective(row, batch, key, given):
+        *of_sensors, bank = given
+        return batch_loss(eqx.combine(unravel(row), static), batch, recipe, *of_sensors, key, bank)
+
+    @jax.jit
+    def step(carry: _Carry, batch: Batch, rate: Float[Array, ""], when: Int[Array, " 3"], given: tuple[Any, ...]):
+        seed, epoch, number = when
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(seed), epoch), number)
+        (loss, parts), grad = jax.value_and_grad(objective, has_aux=True)(carry.params, batch, key, given)
+        broken = ~jnp.isfinite(grad)
+        halt = jnp.any(broken) | ~jnp.isfinite(loss) | (carry.stopped >= 0)
+        updates, opt = chain.update(grad, carry.opt, carry.params)
+        moved = carry.params - (rate * pace * updates).astype(carry.params.dtype)
+        first = (carry.stopped < 0) & halt
+        stopped = jnp.where(first, number, carry.stopped)
+        new = _Carry(moved, opt, plan.ema * carry.ema + (1 - plan.ema) * moved, stopped, carry.bad)
+        kept = eqx.tree_at(lambda c: (c.stopped, c.bad), carry, (stopped, jnp.where(first, broken, carry.bad)))
+        return jax.tree.map(lambda old, new: jnp.where(halt, old, new), kept, new), (loss, parts)
+
+    return step
+
+
+def _score(model: PyTree, arrays: Arrays) -> float:
+    """Mean |â − a| of the validation recordings, each the mean over its windows."""
+    guess, owner, truth = answers(model, np.asarray(arrays.windows)), np.asarray(arrays.owner), np.asarray(arrays.truth)
+    total = np.zeros(truth.shape)
+    np.add.at(total, owner, guess)
+    return float(np.mean(np.abs(total / np.bincount(owner, minlength=len(truth))[:, None] - truth)))
+
+
+def _windows(arrays: Arrays, rows: np.ndarray, window: int, draw: np.random.Generator) -> Batch:
     """One random window of each recording."""
-    room = arrays.lengths[rows] - window + 1
-    starts = jax.random.randint(key, rows.shape, 0, room)
-    cut = lambda row, start: jax.lax.dynamic_slice_in_dim(arrays.traces[row], start, window)  # noqa: E731
-    return jax.vmap(cut)(rows, starts)
+    starts = draw.integers(0, np.asarray(arrays.lengths)[rows] - window + 1)
+    Y = np.asarray(arrays.traces)[rows[:, None], starts[:, None] + np.arange(window)]
+    return Batch(jnp.asarray(Y), jnp.asarray(np.asarray(arrays.targets)[rows]))
 
 
 def _pace(params: PyTree, factor: float) -> np.ndarray:

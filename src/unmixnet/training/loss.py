@@ -12,7 +12,7 @@ from typing import Any
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from unmixnet.baselines.interface import Baseline
 from unmixnet.model.encoder import Inference
@@ -47,6 +47,8 @@ class Recipe:
     classes: bool = False
     """One substance out of many: cross-entropy beside the presence."""
     teacher: float = 0.5
+    solved: float = 1.0
+    """Share of a batch whose loop is closed."""
     virtual: float = 0.0
     """Virtual recordings for each real one."""
     nuisance: Nuisance = field(default_factory=Nuisance)
@@ -88,7 +90,7 @@ def batch_loss(
     if not isinstance(model, UnMixNet):
         parts = {"mix": jnp.mean(jax.vmap(lambda y, t, k: _baseline_mix(model, y, t, k))(Y, a, keys))}
         return parts["mix"], parts
-    parts = jax.tree.map(jnp.mean, jax.vmap(lambda y, t, k: _sample_parts(model, y, t, recipe, k))(Y, a, keys))
+    parts = jax.tree.map(jnp.mean, _window_parts(model, Y, a, recipe, keys))
     if recipe.virtual > 0 and bank is not None:
         parts["virtual"] = virtual_loss(model, bank, round(recipe.virtual * Y.shape[0]), Y.shape[1], recipe, four)
     if recipe.weights.ident > 0 and model.settings.closure:
@@ -109,17 +111,30 @@ def _mix(inference: Inference, a: Float[Array, " K"], classes: bool) -> Float[Ar
     return loss + class_loss(inference.a, a) if classes else loss
 
 
-def _sample_parts(
-    model: UnMixNet, Y: Float[Array, "T M"], a: Float[Array, " K"], recipe: Recipe, key: PRNGKeyArray
-) -> dict[str, Float[Array, ""]]:
-    """Every part of the loss that one window has."""
-    one, two = jax.random.split(key)
-    inference = model(Y, key=one)
-    parts = {"mix": _mix(inference, a, recipe.classes)}
+def _window_parts(
+    model: UnMixNet, Y: Float[Array, "B T M"], a: Float[Array, "B K"], recipe: Recipe, keys: Key[Array, " B"]
+) -> dict[str, Float[Array, " n"]]:
+    """Every part of the loss that a window has: L_mix of all, the closed loop of the first ones of a random order."""
+    one, two = jax.vmap(jax.random.split, out_axes=1)(keys)
+    inferences = jax.vmap(lambda y, k: model(y, key=k))(Y, one)
+    parts = {"mix": jax.vmap(lambda i, t: _mix(i, t, recipe.classes))(inferences, a)}
     if not model.settings.closure:
         return parts
-    weights = recipe.weights
-    told = jax.random.uniform(two) < recipe.teacher
+    first = jax.tree.map(lambda leaf: leaf[: max(1, round(recipe.solved * len(Y)))], (inferences, Y, a, two))
+    return parts | jax.vmap(lambda i, y, t, k: _closed_parts(model, i, y, t, recipe, k))(*first)
+
+
+def _closed_parts(
+    model: UnMixNet,
+    inference: Inference,
+    Y: Float[Array, "T M"],
+    a: Float[Array, " K"],
+    recipe: Recipe,
+    key: PRNGKeyArray,
+) -> dict[str, Float[Array, ""]]:
+    """What the solver says of one window."""
+    weights, parts = recipe.weights, {}
+    told = jax.random.uniform(key) < recipe.teacher
     shares = jnp.where(told, a, inference.z * inference.a)
     watched = any(w > 0 for w in (weights.ms, weights.cons, weights.ads))
     save = ("y", "N", "J", "theta", "reservoirs", "closure") if watched else ("y",)

@@ -115,7 +115,6 @@ def train(
     folder: Path | None = None,
     resume: bool = False,
     watch: Callable[[dict[str, Any]], None] = lambda entry: None,
-    epoch_of: Callable[..., Any] | None = None,
 ) -> Fit:
     """Train the configured model.
 
@@ -143,7 +142,6 @@ def train(
         resume=resume,
         tag=config.tag,
         watch=watch,
-        epoch_of=epoch_of,
     )
 
 

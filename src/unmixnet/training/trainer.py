@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
 from unmixnet.errors import UnmixError
 from unmixnet.training.checkpoint import load_checkpoint, save_checkpoint
-from unmixnet.training.epoch import Arrays, Plan, TrainState, make_epoch, names_at, restored, start_state
+from unmixnet.training.epoch import Arrays, EpochReport, Plan, TrainState, make_epoch, names_at, restored, start_state
 from unmixnet.training.loss import Recipe
 
 __all__ = ["Fit", "TrainingError", "fit"]
@@ -68,10 +66,10 @@ def fit(
         resume: continue from the folder's checkpoint if there is one.
         tag: hash of the configuration; a checkpoint of another one is refused.
         watch: called after every epoch with what is logged.
-        epoch_of: a compiled epoch of an earlier run with the same structure, plan and recipe.
+        epoch_of: another epoch than the one that model, plan and recipe make.
     """
     epoch = epoch_of or make_epoch(model, plan, recipe, window)
-    state = start_state(model, plan, arrays.traces.shape[0])
+    state = start_state(model, plan)
     history: list[dict[str, float]] = []
     if folder is not None and resume:
         state, history = load_checkpoint(folder / "checkpoint", like=state, tag=tag) or (state, history)
@@ -81,8 +79,8 @@ def fit(
     try:
         while int(state.epoch) < plan.epochs and not stop:
             began = time.monotonic()
-            state_after, report = jax.block_until_ready(epoch(state, arrays, jnp.asarray(seed, jnp.int32)))
-            if int(report.bad_step) >= 0:
+            state_after, report = epoch(state, arrays, seed)
+            if report.bad_step >= 0:
                 _refuse(report, model, int(state.epoch) + 1, folder)
             entry = _entry(state_after, report, time.monotonic() - began)
             state, history = state_after, [*history, entry]
@@ -116,27 +114,26 @@ def _fit(state: TrainState, model: PyTree, history: list[dict[str, float]], *, i
     )
 
 
-def _entry(state: TrainState, report: Any, seconds: float) -> dict[str, float]:
+def _entry(state: TrainState, report: EpochReport, seconds: float) -> dict[str, float]:
     """What is logged of an epoch."""
-    parts = {f"L_{name}": float(value) for name, value in report.parts.items()}
+    parts = {f"L_{name}": value for name, value in report.parts.items()}
     return {
         "epoch": int(state.epoch),
-        "loss": float(report.loss),
+        "loss": report.loss,
         **parts,
-        "validation": float(report.score),
+        "validation": report.score,
         "best": float(state.best_score),
         "seconds": round(seconds, 3),
     }
 
 
-def _refuse(report: Any, model: PyTree, epoch: int, folder: Path | None) -> None:
+def _refuse(report: EpochReport, model: PyTree, epoch: int, folder: Path | None) -> None:
     """Name the tensors whose gradient is not finite."""
-    bad = names_at(model, np.asarray(report.bad))
+    bad = names_at(model, report.bad)
     kept = f" The last good checkpoint is kept in {folder / 'checkpoint'}." if folder is not None else ""
     raise TrainingError(
         f"the gradient of {', '.join(bad[:3]) or 'no tensor, but the loss'} is not finite at step "
-        f"{int(report.bad_step) + 1} of epoch {epoch}"
-        + (f" (and {len(bad) - 3} more tensors)" if len(bad) > 3 else ""),
+        f"{report.bad_step + 1} of epoch {epoch}" + (f" (and {len(bad) - 3} more tensors)" if len(bad) > 3 else ""),
         remedy=f"Lower training.rate, or check the recordings for extreme values.{kept}",
     )
 

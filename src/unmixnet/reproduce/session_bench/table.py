@@ -9,7 +9,7 @@ import numpy as np
 from unmixnet.data.protocols import Piece, measured
 from unmixnet.peers.models import PEERS
 from unmixnet.peers.samples import Samples, Task, per_recording
-from unmixnet.reproduce.benches import NetworkBench, answers
+from unmixnet.reproduce.benches import NetworkBench
 from unmixnet.reproduce.bundles import bundle_of
 from unmixnet.reproduce.recall import Recall
 from unmixnet.reproduce.rows import Row, score
@@ -22,6 +22,7 @@ from unmixnet.reproduce.turns import turns_of
 from unmixnet.reproduce.variants import UNMIXNET
 from unmixnet.reproduce.work import Work
 from unmixnet.steady.posterior import steady_posterior
+from unmixnet.training.answers import answers
 
 __all__ = ["KS", "Sessions", "prepared", "session_rows"]
 
