@@ -71,10 +71,13 @@ def _malformed(record: dict) -> list[str]:
 
 def _soak(record: dict, about: str) -> list[str]:
     """What the long counts measured about one thing, largest value first."""
-    found = {each["what"]: each["value"] for test in record["tests"] for each in test["measured"]}
+    tests = [test for test in record["tests"] if any(about in each["what"] for each in test["measured"])]
+    found = {each["what"]: each["value"] for test in tests for each in test["measured"]}
     mine = sorted(((value, what) for what, value in found.items() if about in what), reverse=True)
     rows = [f"| {what} | {value:.1e} |" for value, what in mine] or ["| not measured yet | |"]
-    return ["| what | largest |", "|---|---|", *rows, "", made_by(record, detail="python")]
+    newest = max(tests, key=lambda test: test.get("date", ""), default={})
+    source = record | {key: newest[key] for key in ("commit", "date") if key in newest}
+    return ["| what | largest |", "|---|---|", *rows, "", made_by(source, detail="python")]
 
 
 TABLES: dict[str, Callable[[dict], list[str]]] = {

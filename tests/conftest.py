@@ -1,6 +1,5 @@
 """Test session: double precision, checked types, reproducible draws, and the record of the long counts."""
 
-import json
 import os
 import signal
 from pathlib import Path
@@ -73,8 +72,8 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """Write benchmarks/results/soak.json after a session of long counts."""
     if _SOAK and not hasattr(session.config, "workerinput"):
-        target = session.config.rootpath / "benchmarks" / "results" / "soak.json"
-        target.parent.mkdir(parents=True, exist_ok=True)
+        from soak_record import record
         from unmixnet.provenance import provenance
 
-        target.write_text(json.dumps(provenance("make soak", tests=_SOAK), indent=1) + "\n")
+        root = session.config.rootpath
+        record(root / "benchmarks" / "results" / "soak.json", _SOAK, root / "tests", provenance("make soak"))
