@@ -15,7 +15,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from unmixnet.model.attention import Ask, dense, norm
-from unmixnet.model.compressed import Compressed
 from unmixnet.model.level import N_FEATURES, LevelNorm, level_features
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.model.trunk import Trunk
@@ -60,7 +59,6 @@ class Encoder(eqx.Module):
     """Traces in, mixture out."""
 
     views: Views
-    compressed: Compressed | None
     norm: LevelNorm
     trunk: Trunk
     level: eqx.nn.Linear
@@ -81,8 +79,6 @@ class Encoder(eqx.Module):
         shape = shape_of(settings.size)
         keys = iter(jax.random.split(key, 9 + shape.layers))
         views = Views.of(settings.rate_Hz)
-        compressed = Compressed.of(settings.rate_Hz) if settings.compressed else None
-        count = 1 + views.count + (len(compressed.lags) if compressed is not None else 0)
         rows = max(1, round(settings.patch_s * settings.rate_Hz))
 
         def linear(inside: int, outside: int = shape.width) -> eqx.nn.Linear:
@@ -90,9 +86,8 @@ class Encoder(eqx.Module):
 
         return cls(
             views,
-            compressed,
             LevelNorm.of(next(keys)),
-            Trunk.of(shape, count, rows, next(keys)),
+            Trunk.of(shape, views.count + 1, rows, next(keys)),
             linear(N_FEATURES),
             linear(shape.embedding),
             linear(2),
@@ -133,8 +128,7 @@ class Encoder(eqx.Module):
 
     def _pictures(self, y: Float[Array, " T"]) -> Float[Array, "T C"]:
         """The trace as it is, in which mixtures nearly add, and the views of the normalised one."""
-        compressed = () if self.compressed is None else (self.compressed(y),)
-        return jnp.concatenate([y[:, None], self.views(self.norm(y)), *compressed], axis=1)
+        return jnp.concatenate([y[:, None], self.views(self.norm(y))], axis=1)
 
 
 def _drop(x: Float[Array, "*n"], rate: float, key: PRNGKeyArray) -> Float[Array, "*n"]:

@@ -54,8 +54,6 @@ class Settings:
         transduction: `logarithmic`, or `linear` (an ablation).
         modulation: strength of the bounded modulation of coefficients by h_Y; 0 is a pure global model.
         closure: whether there is a solver at all; False is the encoder alone.
-        compressed: whether the encoder also sees level and changes in logarithmic compression, for readings with heavy
-            tails.
         release: `rise-decay` from the start of the recording, or `constant`.
     """
 
@@ -72,7 +70,6 @@ class Settings:
     transduction: Literal["logarithmic", "linear"] = "logarithmic"
     modulation: float = 0.3
     closure: bool = True
-    compressed: bool = False
     release: Literal["rise-decay", "constant"] = "constant"
 
     def __post_init__(self) -> None:

@@ -77,8 +77,6 @@ class ModelSection(Section):
     """Strength of the modulation of coefficients by the sample."""
     closure: bool = True
     """False leaves the solver out: the encoder alone."""
-    compressed: bool = False
-    """Whether the encoder also sees level and changes in logarithmic compression, for readings with heavy tails."""
     release: Literal["constant", "rise-decay"] = "constant"
     """How the source releases."""
 
