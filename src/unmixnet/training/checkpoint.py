@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,14 +16,15 @@ __all__ = ["from_tensors", "load_checkpoint", "save_checkpoint", "to_tensors"]
 
 
 def to_tensors(tree: PyTree) -> dict[str, np.ndarray]:
-    """Every array of a tree under its path, e.g. `params.encoder.views.W_LP`."""
-    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    """Every array of a tree under its path, e.g. `params.encoder.views.W_LP`; other leaves are no weights."""
+    leaves = jax.tree_util.tree_leaves_with_path(eqx.filter(tree, _is_tensor))
     return {jax.tree_util.keystr(path).lstrip("."): np.asarray(leaf) for path, leaf in leaves}
 
 
 def from_tensors(tensors: dict[str, np.ndarray], like: PyTree, where: str) -> PyTree:
-    """The tree with these arrays; names, shapes and types must be those of `like`."""
-    leaves, structure = jax.tree_util.tree_flatten_with_path(like)
+    """The tree with these arrays; names, shapes and types must be those of `like`, leaves that are none stay."""
+    wanted, rest = eqx.partition(like, _is_tensor)
+    leaves, structure = jax.tree_util.tree_flatten_with_path(wanted)
     names = [jax.tree_util.keystr(path).lstrip(".") for path, _ in leaves]
     if missing := set(names) ^ set(tensors):
         raise ArtefactError(
@@ -37,7 +39,13 @@ def from_tensors(tensors: dict[str, np.ndarray], like: PyTree, where: str) -> Py
                 where=where,
                 remedy="It was written for another model; train anew, or use its own configuration",
             )
-    return jax.tree_util.tree_unflatten(structure, [jnp.asarray(tensors[name]) for name in names])
+    made = jax.tree_util.tree_unflatten(structure, [jnp.asarray(tensors[name]) for name in names])
+    return eqx.combine(made, rest)
+
+
+def _is_tensor(leaf: Any) -> bool:
+    """Also of a shape that stands for an array."""
+    return isinstance(leaf, (jax.Array, np.ndarray, jax.ShapeDtypeStruct))
 
 
 def save_checkpoint(folder: Path, state: TrainState, history: list[dict[str, Any]], *, tag: str) -> str:

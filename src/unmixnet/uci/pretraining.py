@@ -26,7 +26,6 @@ def pretrained(
         quick: few epochs.
         tick: called after every epoch.
     """
-    import equinox as eqx
     import jax
 
     from unmixnet.reproduce.benches import NetworkBench
@@ -44,12 +43,10 @@ def pretrained(
     path = folder / f"{name}{'-quick' if quick else ''}.weights.npz"
     if path.is_file():
         with np.load(path) as stored, jax.enable_x64(False):
-            # the rates of dropout are no arrays, and stay as they are drawn
-            arrays, rest = eqx.partition(bench.model(0), eqx.is_array)
-            model = eqx.combine(from_tensors(dict(stored), arrays, str(path)), rest)
+            model = from_tensors(dict(stored), bench.model(0), str(path))
     else:
         model = bench.fit(0, lambda _: tick()).model
         folder.mkdir(parents=True, exist_ok=True)
-        np.savez(path, **cast(Any, to_tensors(eqx.filter(model, eqx.is_array))))
+        np.savez(path, **cast(Any, to_tensors(model)))
     ready, air = bench.prepared.ready, np.array(bench.prepared.air)
     return Frozen(model, tuple(ready.channels), air, np.array(ready.sd), config.window, config.model.rate_Hz)

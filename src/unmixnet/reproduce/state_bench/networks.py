@@ -16,7 +16,7 @@ from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.reproduce.benches import NetworkBench
 from unmixnet.reproduce.state_bench.physical import PhysicalStates
 from unmixnet.reproduce.work import Job, Work
-from unmixnet.training.checkpoint import from_tensors, to_tensors
+from unmixnet.training.checkpoint import from_tensors
 
 __all__ = ["OwnStates", "gauged", "hidden_states", "own_states", "restored", "steps_of"]
 
@@ -45,7 +45,7 @@ class OwnStates:
 
 
 def restored(bench: NetworkBench, job: Job, work: Work) -> PyTree:
-    """The network with the weights that its job kept; numbers that are no arrays (dropout) are the model's own."""
+    """The network with the weights that its job kept."""
     kept = work.read_weights(job)
     if kept is None:
         raise ConfigError(
@@ -53,10 +53,8 @@ def restored(bench: NetworkBench, job: Job, work: Work) -> PyTree:
             where=str(work.folder / job.place),
             remedy=f"Run it before, or with --only '{job.variant.name}'",
         )
-    arrays, rest = eqx.partition(bench.model(job.seed), eqx.is_array)
     with jax.enable_x64(False):
-        tensors = from_tensors({name: kept[name] for name in to_tensors(arrays)}, arrays, str(job.place))
-    return eqx.combine(tensors, rest)
+        return from_tensors(kept, bench.model(job.seed), str(job.place))
 
 
 def steps_of(bench: NetworkBench) -> int:
