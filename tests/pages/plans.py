@@ -43,7 +43,7 @@ class Plan:
 
 
 def _study(name: str, *more: str, data: bool = False) -> Plan:
-    return Plan(f"unmixnet reproduce {name}", LONG, (*more, "--out", f"{name}.json"), data)
+    return Plan(f"unmixnet reproduce {name}", LONG, (*more, "--out", f"{name.split()[0]}.json"), data)
 
 
 _TINY = ("--quick", "--only", "mean", "--only", "mlp", "--work", "work")
@@ -73,6 +73,7 @@ PLANS = (
     _study("simulated", "--study", "simulated", *_TINY),
     _study("smellnet", "--study", "new-session", *_TINY, data=True),
     _study("states", "--quick", "--world", "frozen", "--only", "adr-gnn", "--work", "work", data=True),
+    _study("uci --only dynamic", "--hours", "2", "--rate", "5", "--work", "work", data=True),
     _study("uci", "--only", "traces", "--seeds", "1", "--work", "work", data=True),
     Plan("unmixnet reproduce figures", CHECKOUT, ("--redraw", "--out", "out/img")),
     Plan("python numpy_reader.py", LONG),
