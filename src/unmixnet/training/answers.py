@@ -2,6 +2,7 @@
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
@@ -18,7 +19,7 @@ def answers(model: PyTree, windows: Float[np.ndarray, "n T M"]) -> Float[np.ndar
     count = -(-len(windows) // _BATCH)
     filled = np.resize(windows, (count * _BATCH, *windows.shape[1:])).astype(dtype)
     with jax.enable_x64(dtype == np.float64):
-        parts = [np.asarray(_answer(model, part)) for part in np.split(filled, count)]
+        parts = [np.asarray(_answer(model, jnp.asarray(part))) for part in np.split(filled, count)]
     return np.concatenate(parts)[: len(windows)]
 
 

@@ -210,8 +210,8 @@ def _step_of(
     pace, chain = _pace(shapes, plan.physics_rate), optimiser(plan)
 
     def objective(row, batch, key, given):
-        *of_sensors, bank = given
-        return batch_loss(eqx.combine(unravel(row), static), batch, recipe, *of_sensors, key, bank)
+        air, sd, sign, bank = given
+        return batch_loss(eqx.combine(unravel(row), static), batch, recipe, air, sd, sign, key, bank)
 
     @jax.jit
     def step(carry: _Carry, batch: Batch, rate: Float[Array, ""], when: Int[Array, " 3"], given: tuple[Any, ...]):
@@ -221,7 +221,7 @@ def _step_of(
         broken = ~jnp.isfinite(grad)
         halt = jnp.any(broken) | ~jnp.isfinite(loss) | (carry.stopped >= 0)
         updates, opt = chain.update(grad, carry.opt, carry.params)
-        moved = carry.params - (rate * pace * updates).astype(carry.params.dtype)
+        moved = carry.params - (rate * pace * jnp.asarray(updates)).astype(carry.params.dtype)
         first = (carry.stopped < 0) & halt
         stopped = jnp.where(first, number, carry.stopped)
         new = _Carry(moved, opt, plan.ema * carry.ema + (1 - plan.ema) * moved, stopped, carry.bad)
