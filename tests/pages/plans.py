@@ -43,7 +43,7 @@ class Plan:
 
 
 def _study(name: str, *more: str, data: bool = False) -> Plan:
-    return Plan(f"unmixnet reproduce {name}", LONG, (*more, "--out", f"{name.split()[0]}.json"), data)
+    return Plan(f"unmixnet reproduce {name}", LONG, (*more, "--out", f"{name.split()[0]}-rows.json"), data)
 
 
 _TINY = ("--quick", "--only", "mean", "--only", "mlp", "--work", "work")
