@@ -39,7 +39,7 @@ class Bench(Protocol):
 class NetworkBench:
     """A network: trained on the turn's recordings but for those of validation, asked for every window of the tests.
 
-    The validation recordings are the same for every seed, so that one compiled epoch serves them all.
+    The validation recordings are the same for every seed, so that they can be compared.
     """
 
     lessons: int | None = None
