@@ -16,7 +16,17 @@ from model.tiny import model as tiny_model
 from unmixnet.objective.weights import Weights
 from unmixnet.training import epoch as epoch_module
 from unmixnet.training.checkpoint import load_checkpoint
-from unmixnet.training.epoch import _pace, _windows, make_epoch, names_at, restored, start_state, steps_per_epoch
+from unmixnet.training.epoch import (
+    Plan,
+    _order,
+    _pace,
+    _windows,
+    make_epoch,
+    names_at,
+    restored,
+    start_state,
+    steps_per_epoch,
+)
 from unmixnet.training.loss import Recipe, batch_loss
 from unmixnet.training.trainer import TrainingError, fit
 
@@ -175,6 +185,14 @@ def test_physical_coefficients_take_longer_steps_than_the_encoder():
 @pytest.mark.parametrize(("n", "batch", "steps"), [(1, 4, 1), (8, 4, 2), (9, 4, 3)])
 def test_every_recording_is_seen_in_an_epoch(n, batch, steps):
     assert steps_per_epoch(n, batch) == steps
+
+
+@pytest.mark.parametrize("windows", [1, 3])
+def test_every_recording_gives_its_number_of_windows(windows):
+    plan = Plan(windows=windows, batch=4)
+    order = _order(8, plan, np.random.default_rng(0))
+    assert order.shape == (2 * windows, 4)
+    assert (np.bincount(order.ravel(), minlength=8) == windows).all()
 
 
 def times_traced(monkeypatch, *data) -> int:

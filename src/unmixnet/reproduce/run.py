@@ -239,14 +239,16 @@ def _ingredients(study: Study, variant: Variant, options: Options) -> tuple[Any,
 
 def _relevant(config: TrainConfig) -> str:
     """The recipe as far as the model uses it: a baseline has no physics, so nothing said of it counts."""
+    idle = {"windows"} if config.training.windows == 1 else set()  # older recipes do not have this key
     if config.model.name == "unmixnet":
-        return config.model_dump_json()
+        return config.model_dump_json(exclude={"training": idle})
     return config.model_dump_json(
         exclude={
             "objective": True,
             "model": set(type(config.model).model_fields) - {"name", "size", "rate_Hz"},
             "training": {name for name in type(config.training).model_fields if name.startswith("virtual")}
-            | {"bank", "calibration", "physics_rate", "polish", "schooling", "solved", "teacher"},
+            | {"bank", "calibration", "physics_rate", "polish", "schooling", "solved", "teacher"}
+            | idle,
         }
     )
 

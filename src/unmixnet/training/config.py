@@ -113,6 +113,8 @@ class TrainingSection(Section):
     """At most."""
     patience: int = Field(40, gt=0)
     """Epochs without a better validation score before it stops."""
+    windows: int = Field(1, gt=0)
+    """Random windows of each recording in an epoch."""
     batch: int = Field(32, gt=0)
     """Windows in a step."""
     rate: float = Field(1e-3, gt=0)

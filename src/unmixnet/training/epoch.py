@@ -1,6 +1,6 @@
 """One epoch as a deterministic function of (state, seed, epoch number).
 
-Every recording gives one random window; the order, windows, dropout and virtual recordings all follow from the seed and
+Every recording gives one random window or a few; the order, windows, dropout and virtual recordings all follow from the seed and
 the epoch, so that a run resumed from a checkpoint is the run that was never stopped. Only the step is compiled, and it
 sees one batch: trainings on different recordings share it.
 """
@@ -32,7 +32,7 @@ class Plan:
 
     Arguments:
         epochs: at most; `patience`: epochs without a better validation score before it stops.
-        batch: windows in a step.
+        windows: random windows of each recording in an epoch; `batch`: windows in a step.
         rate: peak learning rate, after `warmup` (share of all steps) and before a cosine to a hundredth of it.
         physics_rate: factor on it for everything but the encoder.
         decay: AdamW's weight decay; `clip`: largest norm of a gradient.
@@ -41,6 +41,7 @@ class Plan:
 
     epochs: int = 150
     patience: int = 40
+    windows: int = 1
     batch: int = 32
     rate: float = 1e-3
     physics_rate: float = 3.0
@@ -118,7 +119,7 @@ def rates(plan: Plan, steps: int) -> Float[np.ndarray, " n"]:
 
 
 def steps_per_epoch(n: int, batch: int) -> int:
-    """Steps of an epoch; the last batch is filled up with recordings from the start of the order."""
+    """Steps of an epoch of n windows; the last batch is filled up with those from the start of the order."""
     return -(-n // batch)
 
 
@@ -157,9 +158,9 @@ def make_epoch(model: PyTree, plan: Plan, recipe: Recipe, window: int) -> Callab
 
     def epoch(state: TrainState, arrays: Arrays, seed: int) -> tuple[TrainState, EpochReport]:
         done, n = int(state.epoch), arrays.traces.shape[0]
-        steps = steps_per_epoch(n, plan.batch)
+        steps = steps_per_epoch(plan.windows * n, plan.batch)
         draw, rate = np.random.default_rng([int(seed), done]), rates(plan, steps)[done * steps :]
-        order = np.resize(draw.permutation(n), (steps, plan.batch))
+        order = _order(n, plan, draw)
         carry, told, given = _Carry.of(state), [], (arrays.air, arrays.sd, arrays.sign, arrays.bank)
         for number, rows in enumerate(order):
             batch = _windows(arrays, rows, window, draw)
@@ -237,6 +238,12 @@ def _score(model: PyTree, arrays: Arrays) -> float:
     total = np.zeros(truth.shape)
     np.add.at(total, owner, guess)
     return float(np.mean(np.abs(total / np.bincount(owner, minlength=len(truth))[:, None] - truth)))
+
+
+def _order(n: int, plan: Plan, draw: np.random.Generator) -> Int[np.ndarray, "steps batch"]:
+    """Recordings of every step."""
+    shape = steps_per_epoch(plan.windows * n, plan.batch), plan.batch
+    return np.resize(draw.permutation(plan.windows * n) % n, shape)
 
 
 def _windows(arrays: Arrays, rows: np.ndarray, window: int, draw: np.random.Generator) -> Batch:
