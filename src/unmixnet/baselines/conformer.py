@@ -25,6 +25,9 @@ __all__ = ["ConformerBlock", "Depthwise"]
 KERNEL = 15
 DROPOUT = 0.1
 
+hold = jax.lax.optimization_barrier
+"""Before every norm: XLA would compute what goes into it again for each of its moments, and takes half as long again."""
+
 
 class HalfStep(eqx.Module):
     """F(x) = W₂ SiLU(W₁ LN x)."""
@@ -41,7 +44,7 @@ class HalfStep(eqx.Module):
     def __call__(self, X: Float[Array, "T d"], *, key: PRNGKeyArray | None) -> Float[Array, "T d"]:
         """What the half step adds, before the factor ½."""
         a, b = split(key, 2)
-        inner = jax.nn.silu(jax.vmap(lambda x: self.W_1(self.norm(x)))(X))
+        inner = jax.nn.silu(jax.vmap(lambda x: self.W_1(self.norm(x)))(hold(X)))
         return drop(jax.vmap(self.W_2)(drop(inner, DROPOUT, a)), DROPOUT, b)
 
 
@@ -92,7 +95,7 @@ class ConvPart(eqx.Module):
 
     def __call__(self, X: Float[Array, "T d"], *, key: PRNGKeyArray | None) -> Float[Array, "T d"]:
         """What the convolution adds."""
-        gated = jax.nn.glu(jax.vmap(lambda x: self.P_1(self.norm(x)))(X))
+        gated = jax.nn.glu(jax.vmap(lambda x: self.P_1(self.norm(x)))(hold(X)))
         inner = jax.nn.silu(self.inner_norm(self.depthwise(gated).T).T)
         return drop(jax.vmap(self.P_2)(inner), DROPOUT, key)
 
@@ -126,8 +129,8 @@ class ConformerBlock(eqx.Module):
         """Tokens after the block."""
         a, b, c, d, e, f = split(key, 6)
         Z = X + self.F_1(X, key=a) / 2
-        normed = jax.vmap(self.norm)(Z)
+        normed = jax.vmap(self.norm)(hold(Z))
         Z = Z + drop(attend(self.A, normed, normed, b), DROPOUT, c)
         Z = Z + self.C(Z, key=d)
-        Z = jax.vmap(self.last_norm)(Z + self.F_2(Z, key=e) / 2)
+        Z = jax.vmap(self.last_norm)(hold(Z + self.F_2(Z, key=e) / 2))
         return skip(X, Z, self.skip, f)
