@@ -15,7 +15,7 @@ from unmixnet.model.settings import Settings, shape_of
 
 from .tiny import SETTINGS, K, M, T, filled, finite, largest, quick_jit, shapes
 
-ENCODER = filled(eqx.filter_eval_shape(lambda: Encoder.of(SETTINGS, jax.random.key(0))))
+ENCODER = filled(eqx.filter_eval_shape(lambda: Encoder.of(SETTINGS, M, jax.random.key(0))))
 P = shape_of(SETTINGS.size).embedding
 KEYS = jax.random.split(jax.random.key(0, impl="unsafe_rbg"), 8)
 

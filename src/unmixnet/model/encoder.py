@@ -2,9 +2,9 @@ r"""Inverse encoder: from traces to presence, ratios, strength and the vector h_
 
     ẑ_i = σ(w·C_i),    â_i = ẑ_i e^{o_i} / Σ_j ẑ_j e^{o_j}
 
-Sensors are tokens (trace, material embedding mat_m, conditions e when known), components are tokens (species embedding
-r_i) that ask the sensors; h_Y is the mean of the sensor tokens. Nothing in it has the number of sensors or of
-components in its shape.
+Sensors are tokens (trace or its statistics, material embedding mat_m, conditions e when known), components are tokens
+(species embedding r_i) that ask the sensors; h_Y is the mean of the sensor tokens. Nothing in it has the number of
+sensors or of components in its shape, but for the units of the statistics.
 
 **Departure from the paper**: no ε in the denominator; the ratios are a softmax of o + ln ẑ and sum to one.
 """
@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from unmixnet.model.attention import Ask, dense, norm
 from unmixnet.model.level import N_FEATURES, LevelNorm, level_features
 from unmixnet.model.settings import Settings, shape_of
+from unmixnet.model.statistics import Statistics
 from unmixnet.model.trunk import Trunk
 from unmixnet.model.views import Views
 
@@ -58,10 +59,10 @@ def gated_ratios(z_logits: Float[Array, " K"], o: Float[Array, " K"]) -> Float[A
 class Encoder(eqx.Module):
     """Traces in, mixture out."""
 
-    views: Views
-    norm: LevelNorm
-    trunk: Trunk
-    level: eqx.nn.Linear
+    views: Views | None
+    norm: LevelNorm | None
+    trunk: Trunk | Statistics
+    level: eqx.nn.Linear | None
     material: eqx.nn.Linear
     conditions: eqx.nn.Linear
     sensors: Ask
@@ -74,21 +75,22 @@ class Encoder(eqx.Module):
     dropout: float = eqx.field(static=True)
 
     @classmethod
-    def of(cls, settings: Settings, key: PRNGKeyArray) -> "Encoder":
-        """Draw an encoder of the size that the settings name."""
+    def of(cls, settings: Settings, M: int, key: PRNGKeyArray) -> "Encoder":
+        """Draw an encoder of the size that the settings name, for M sensors."""
         shape = shape_of(settings.size)
         keys = iter(jax.random.split(key, 9 + shape.layers))
-        views = Views.of(settings.rate_Hz)
-        rows = max(1, round(settings.patch_s * settings.rate_Hz))
 
         def linear(inside: int, outside: int = shape.width) -> eqx.nn.Linear:
             return eqx.nn.Linear(inside, outside, key=next(keys))
 
+        if settings.reading == "statistics":
+            tokens = None, None, Statistics.of(shape.width, M, settings.rate_Hz, next(keys)), None
+        else:
+            views, rows = Views.of(settings.rate_Hz), max(1, round(settings.patch_s * settings.rate_Hz))
+            norm, trunk = LevelNorm.of(next(keys)), Trunk.of(shape, views.count + 1, rows, next(keys))
+            tokens = views, norm, trunk, linear(N_FEATURES)
         return cls(
-            views,
-            LevelNorm.of(next(keys)),
-            Trunk.of(shape, views.count + 1, rows, next(keys)),
-            linear(N_FEATURES),
+            *tokens,
             linear(shape.embedding),
             linear(2),
             Ask.of(shape.width, shape.heads, next(keys)),
@@ -109,9 +111,7 @@ class Encoder(eqx.Module):
         key: PRNGKeyArray | None = None,
     ) -> Inference:
         """Read one window; r and mat are embeddings, e = (warmth, moisture), zero when unknown."""
-        traces = jax.vmap(self._pictures)(Y.T)
-        level = jax.vmap(level_features)(Y.T)
-        H = self.trunk(traces) + dense(self.level, level) + dense(self.material, mat) + self.conditions(e)
+        H = self._tokens(Y) + dense(self.material, mat) + self.conditions(e)
         H = self.sensors(H, H)
         h_Y = jnp.mean(norm(H), axis=0)
         C = dense(self.species, r)
@@ -126,9 +126,15 @@ class Encoder(eqx.Module):
             z_logits, gated_ratios(z_logits, o), h_Y, norm(H), 2 * jnp.tanh(strength / 2), jax.nn.sigmoid(exposure)
         )
 
-    def _pictures(self, y: Float[Array, " T"]) -> Float[Array, "T C"]:
-        """The trace as it is, in which mixtures nearly add, and the views of the normalised one."""
-        return jnp.concatenate([y[:, None], self.views(self.norm(y))], axis=1)
+    def _tokens(self, Y: Float[Array, "T M"]) -> Float[Array, "M d"]:
+        """What is read of every sensor: statistics, or the trace as it is, in which mixtures nearly add, beside the
+        views of the normalised one and its level."""
+        if isinstance(self.trunk, Statistics):
+            return self.trunk(Y)
+        views, norm, level = self.views, self.norm, self.level
+        assert views is not None and norm is not None and level is not None, "traces are read through views"
+        pictures = jax.vmap(lambda y: jnp.concatenate([y[:, None], views(norm(y))], axis=1))(Y.T)
+        return self.trunk(pictures) + dense(level, jax.vmap(level_features)(Y.T))
 
 
 def _drop(x: Float[Array, "*n"], rate: float, key: PRNGKeyArray) -> Float[Array, "*n"]:

@@ -42,7 +42,9 @@ class Settings:
         size: the dial.
         rate_Hz: rate of the traces that the encoder sees.
         step_s: step of the solver; a multiple of 1/rate_Hz.
-        patch_s: length of the pieces of trace that become tokens.
+        reading: how a sensor becomes a token: from its `trace`, or from `statistics` of it (long windows, few
+            recordings).
+        patch_s: length of the pieces of trace that are read.
         dropout: in the encoder, while training.
         start: `clean air`, `exposed` (steady state of the inferred source, y⁰ from the first sample) or `inferred`
             (the encoder says how far the exposure has come).
@@ -60,6 +62,7 @@ class Settings:
     size: Size = "small"
     rate_Hz: float = 2.0
     step_s: float = 1.0
+    reading: Literal["trace", "statistics"] = "trace"
     patch_s: float = 4.0
     dropout: float = 0.05
     start: Literal["clean air", "exposed", "inferred"] = "exposed"

@@ -89,7 +89,7 @@ class UnMixNet(eqx.Module):
         M, keys = len(chamber.sensors), jax.random.split(key, 8)
         p = shape_of(settings.size).embedding
         return cls(
-            Encoder.of(settings, keys[0]),
+            Encoder.of(settings, M, keys[0]),
             _embeddings(K + 1, p, properties, keys[1]),
             jax.random.normal(keys[2], (M, p)),
             Release.of(settings, keys[3]),

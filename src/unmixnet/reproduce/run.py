@@ -239,18 +239,28 @@ def _ingredients(study: Study, variant: Variant, options: Options) -> tuple[Any,
 
 def _relevant(config: TrainConfig) -> str:
     """The recipe as far as the model uses it: a baseline has no physics, so nothing said of it counts."""
-    idle = {"windows"} if config.training.windows == 1 else set()  # older recipes do not have this key
+    later = {
+        section: {key for key in keys if _is_default(getattr(config, section), key)} for section, keys in _LATER.items()
+    }
     if config.model.name == "unmixnet":
-        return config.model_dump_json(exclude={"training": idle})
+        return config.model_dump_json(exclude=later)
     return config.model_dump_json(
         exclude={
             "objective": True,
             "model": set(type(config.model).model_fields) - {"name", "size", "rate_Hz"},
             "training": {name for name in type(config.training).model_fields if name.startswith("virtual")}
             | {"bank", "calibration", "physics_rate", "polish", "schooling", "solved", "teacher"}
-            | idle,
+            | later["training"],
         }
     )
+
+
+_LATER = {"model": ("reading",), "training": ("windows",)}
+"""Keys that recipes did not always have; at its default such a key says nothing new."""
+
+
+def _is_default(section: Any, key: str) -> bool:
+    return getattr(section, key) == type(section).model_fields[key].default
 
 
 def _epochs(job: Job, options: Options) -> int:

@@ -57,8 +57,10 @@ class ModelSection(Section):
     """Rate of the traces; a MOX sensor answers within seconds."""
     step_s: float = Field(1.0, gt=0)
     """Step of the solver."""
+    reading: Literal["trace", "statistics"] = "trace"
+    """How a sensor becomes a token: from its trace, or from statistics of it."""
     patch_s: float = Field(4.0, gt=0)
-    """Length of the pieces of trace that become tokens."""
+    """Length of the pieces of trace that are read."""
     dropout: float = Field(0.05, ge=0, lt=1)
     """In the encoder, while training."""
     start: Literal["clean air", "exposed", "inferred"] = "exposed"

@@ -1,8 +1,8 @@
 """One epoch as a deterministic function of (state, seed, epoch number).
 
-Every recording gives one random window or a few; the order, windows, dropout and virtual recordings all follow from the seed and
-the epoch, so that a run resumed from a checkpoint is the run that was never stopped. Only the step is compiled, and it
-sees one batch: trainings on different recordings share it.
+Every recording gives one random window or a few; the order, windows, dropout and virtual recordings all follow from
+the seed and the epoch, so that a run resumed from a checkpoint is the run that was never stopped. Only the step is
+compiled, and it sees one batch: trainings on different recordings share it.
 """
 
 from collections.abc import Callable

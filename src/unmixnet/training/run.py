@@ -17,6 +17,7 @@ from unmixnet.data.preprocess import Preprocessing
 from unmixnet.data.recording import Recording
 from unmixnet.data.response import Baseline as Clean
 from unmixnet.errors import ConfigError
+from unmixnet.model.statistics import Statistics
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.epoch import Arrays
@@ -128,6 +129,9 @@ def train(
         channels, air, sign = prepared.ready.channels, prepared.air, prepared.sign
         model = build_model(config, prepared.components, channels, air=air, sign=sign, seed=seed)
     arrays = prepared.arrays()
+    if isinstance(model, UnMixNet) and isinstance(model.encoder.trunk, Statistics):
+        windows = jnp.asarray(windows_of(prepared.train, config.window, config.stride)[0])
+        model = eqx.tree_at(lambda m: m.encoder.trunk, model, model.encoder.trunk.fitted(windows, arrays.air))
     if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:
         model, bank = schooled(model, arrays, config, seed if lessons is None else lessons, watch)
         arrays = eqx.tree_at(lambda a: a.bank, arrays, bank, is_leaf=lambda leaf: leaf is None)
