@@ -129,9 +129,7 @@ def train(
         channels, air, sign = prepared.ready.channels, prepared.air, prepared.sign
         model = build_model(config, prepared.components, channels, air=air, sign=sign, seed=seed)
     arrays = prepared.arrays()
-    if isinstance(model, UnMixNet) and isinstance(model.encoder.trunk, Statistics):
-        windows = jnp.asarray(windows_of(prepared.train, config.window, config.stride)[0])
-        model = eqx.tree_at(lambda m: m.encoder.trunk, model, model.encoder.trunk.fitted(windows, arrays.air))
+    model = _in_units(model, prepared, arrays)
     if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:
         model, bank = schooled(model, arrays, config, seed if lessons is None else lessons, watch)
         arrays = eqx.tree_at(lambda a: a.bank, arrays, bank, is_leaf=lambda leaf: leaf is None)
@@ -182,3 +180,11 @@ def clean_air(ready: Preprocessing, examples: Examples) -> tuple[tuple[float, ..
     else:
         air = -np.array(ready.mean) / np.array(ready.sd)
     return tuple(air.tolist()), tuple(sign.tolist())
+
+
+def _in_units(model: PyTree, prepared: Prepared, arrays: Arrays) -> PyTree:
+    """The model, its statistics in the units of the training windows where it reads statistics."""
+    if not (isinstance(model, UnMixNet) and isinstance(model.encoder.trunk, Statistics)):
+        return model
+    windows = jnp.asarray(windows_of(prepared.train, prepared.config.window, prepared.config.stride)[0])
+    return eqx.tree_at(lambda m: m.encoder.trunk, model, model.encoder.trunk.fitted(windows, arrays.air))
