@@ -36,8 +36,9 @@ def figures(
     with stages() as progress:
         sources = Sources(data, work or Path("out/reproduce/smellnet"), RESULTS, progress, redraw=redraw)
         made = make_figures(names, sources, folder)
-    captions = {one.name: one.caption.to_json() for one in made}
-    (folder / "fig_captions.json").write_text(json.dumps(captions, indent=1, ensure_ascii=False) + "\n")
+    captions, file = {one.name: one.caption.to_json() for one in made}, folder / "fig_captions.json"
+    others = json.loads(file.read_text()) if only and file.is_file() else {}
+    file.write_text(json.dumps(others | captions, indent=1, ensure_ascii=False) + "\n")
     result = provenance(COMMAND, captions=captions)
     if "reconstruction" in names:
         result["reconstruction"] = sources.reconstruction

@@ -84,11 +84,18 @@ def _against(ax: Axes, record: Mapping[str, Any], key: str, by: str) -> None:
     pairs, main = worst_pairs(record, 10**6), _main(record)
     x, y = np.array([pair[key] for pair in pairs]), 100 * np.array([pair["share"] for pair in pairs])
     ax.plot(x, y, "o", color=PALETTE[0], ms=5.5, alpha=0.75, mew=0)
-    middle = 0.5 * (x.min() + x.max())
+    middle, above = 0.5 * (x.min() + x.max()), False
     for k in range(min(3, len(pairs))):
         side, away = ("right", -6) if x[k] > middle else ("left", 6)
+        above = not (above and y[k - 1] - y[k] < 0.06 * y[0])  # names of near points are not written over each other
         ax.annotate(
-            pairs[k]["pair"], (x[k], y[k]), (away, 4), textcoords="offset points", fontsize=9, ha=side, color=INK
+            pairs[k]["pair"],
+            (x[k], y[k]),
+            (away, 4 if above else -12),
+            textcoords="offset points",
+            fontsize=9,
+            ha=side,
+            color=INK,
         )
     row = next(
         row for row in main_rows(record, by) if (row["protocol"], row["model"]) == (main["protocol"], main["model"])
