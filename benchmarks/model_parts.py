@@ -10,6 +10,7 @@ _PLACES = [(f"{data}:{split}", title) for data, title in (("simulated", "4 senso
            for split in ("seen", "unseen")]  # fmt: skip
 _BOUND = "Cramér–Rao"
 _LEVELS = ("recording", "window")
+_STUDIES = {"smellnet-base:official": "base", "smellnet-base:six-fold": "base-six-fold"}
 _METRICS = {"MAE": ("MAE", "acc@0.1", "TopK hit", "support F1@0.1"), "Acc@1": ("Acc@1", "Acc@5", "macro-F1")}
 
 
@@ -110,7 +111,7 @@ def smellnet_part(record: dict, part: str) -> list[str]:
     rows = [row for row in record["rows"] if row["protocol"] == part]
     if not rows:
         return [f"{part}: not in this run.", "", *_source({**record, "missing": []})]
-    study = part.replace("smellnet-base:official", "base").split(":", 1)[-1].split(":")[0]
+    study = _STUDIES.get(part) or part.split(":")[1]
     record = {**record, "missing": [m.split(": ")[1] for m in record.get("missing", ()) if m.split(": ")[0] == study]}
     found = {(r["model"], r["metric"], r["level"]): r for r in rows}
     metrics = next(names for first, names in _METRICS.items() if any(r["metric"] == first for r in rows))
@@ -119,7 +120,17 @@ def smellnet_part(record: dict, part: str) -> list[str]:
         [model, *(_value(found.get((model, *column)), interval=i == 0) for i, column in enumerate(columns))]
         for model in dict.fromkeys(r["model"] for r in rows)
     ]
-    return [*table(["model", *(", ".join(column) for column in columns)], lines), "", *_source(record)]
+    notes = [f"{'; '.join(models)}: {note}." for note, models in _notes(record["facts"], study).items()]
+    return [*table(["model", *(", ".join(column) for column in columns)], lines), "", *notes, *_source(record)]
+
+
+def _notes(facts: list[dict], study: str) -> dict[str, list[str]]:
+    """What is to be known of models, and of which."""
+    found: dict[str, list[str]] = {}
+    for fact in facts:
+        if fact["study"] == study and fact["note"]:
+            found.setdefault(fact["note"], []).append(fact["model"])
+    return found
 
 
 def _value(row: dict | None, *, interval: bool) -> str:

@@ -83,15 +83,14 @@ def agreement(rows: Sequence[dict[str, Any]], stored: Sequence[dict[str, Any]]) 
 
 
 def _statements(studies: Sequence[Study]) -> dict[str, str]:
-    """For each model, what it is and what is to be known of it."""
+    """For each model, what it is and what is to be known of it, in the first study that has it."""
     said: dict[str, str] = {}
     for variant in (variant for study in studies for variant in study.variants):
         if isinstance(variant, Classical):
             peer = PEERS[variant.peer]
-            said[variant.name] = f"{peer.features.name}; {peer.how}"
+            said.setdefault(variant.name, f"{peer.features.name}; {peer.how}")
         else:
             changes = getattr(variant, "changes", {})
-            said[variant.name] = "; ".join(
-                [*(f"{key} = {value}" for key, value in changes.items()), *([variant.note] if variant.note else [])]
-            )
+            told = [f"{key} = {value}" for key, value in changes.items()]
+            said.setdefault(variant.name, "; ".join([*told, *filter(None, [variant.note])]))
     return said
