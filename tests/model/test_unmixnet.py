@@ -79,6 +79,15 @@ def test_the_substeps_are_enough_for_the_fastest_flow_that_can_be_learned(step_s
     assert drawn.policy().substeps_advection >= CHAMBER.cfl(step_s) * fastest
 
 
+@pytest.mark.parametrize("step_s", [0.5, 1.0, 4.0])
+def test_the_substeps_are_enough_for_the_fastest_diffusion_that_can_be_learned(step_s):
+    wild = eqx.tree_at(lambda m: m.diffusivity.pairs.W.bias, model(step_s=step_s), jnp.full(1, 1e3))
+    D = float(jnp.max(wild.diffusivity.table(wild.species))) * np.exp(SETTINGS.modulation)
+    alone = CHAMBER.diffusion_number(step_s / wild.policy().substeps_diffusion, D)
+    assert 0 < alone <= 1 + 1e-9
+    assert alone * 20 > 1, "twin: a D without a bound would be too fast"
+
+
 def test_a_drawn_model_starts_as_a_global_one_with_its_air_and_signs():
     air, sign = (0.5, -1.5), (-1.0, 1.0)
     of = jax.jit(lambda: UnMixNet.of(SETTINGS, CHAMBER, K, air=air, sign=sign, key=_cheap_key()).transduction)

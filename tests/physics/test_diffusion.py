@@ -152,3 +152,32 @@ def test_the_limiter_has_finite_slopes_for_traces_in_single_precision(size):
     assert bool(acted)
     nothing = (jnp.zeros((E, S), jnp.float32), np.zeros((), jax.dtypes.float0))
     assert all(bool(jnp.all(slope == 0)) for slope in back(nothing))
+
+
+def grown_by(number: float) -> float:
+    """How the derivative by a substance that is absent grows in 200 steps of so many stable ones."""
+    D = MaxwellStefan(jnp.full((2, 2), 1e-5), jnp.ones(E))
+    per_second = GEOMETRY.area / GEOMETRY.length * 1e-5
+    out = np.zeros(V)
+    for end in (GEOMETRY.tail, GEOMETRY.head):
+        np.add.at(out, np.asarray(end), np.asarray(per_second))
+    dt = jnp.asarray(number / np.max(out / np.asarray(GEOMETRY.volume)))
+    clean = 40.9 * GEOMETRY.volume[:, None] * jnp.array([1.0, 0.0])
+    towards = jnp.zeros((V, 2)).at[0].set(jnp.array([-1.0, 1.0]) * 1e-9)
+
+    @jax.jit
+    def pushed(tangent):
+        def one(tangent, _):
+            return jax.jvp(lambda N: diffuse(N, D, GEOMETRY, dt)[0], (clean,), (tangent,))[1], None
+
+        return jax.lax.scan(one, tangent, length=200)[0]
+
+    return float(jnp.max(jnp.abs(pushed(towards))) / jnp.max(jnp.abs(towards)))
+
+
+def test_in_stable_steps_the_derivative_by_an_absent_substance_does_not_grow():
+    assert grown_by(0.9) <= 1
+
+
+def test_twin_in_longer_steps_it_does_though_moles_stay_positive():
+    assert grown_by(3.0) > 1e6

@@ -1,7 +1,9 @@
 r"""Diffusion coefficients: a symmetric network over species pairs, and a bounded factor per edge and sample.
 
-    D_ij = D_min + D_ref softplus(MLP_D(r_i, r_j)),    D_e,ij = D_ij · exp(s tanh(f(h_e, h_Y)))
+    D_ij = min(D_min + D_ref softplus(MLP_D(r_i, r_j)), D_max),    D_e,ij = D_ij · exp(s tanh(f(h_e, h_Y)))
 
+D_max is hydrogen's. Beyond it the substeps would not be stable: what is there is kept positive by the limiter, but the
+derivative by what is *not* there, which nothing limits, would grow with every step.
 One D times a scalar per edge keeps the solver's fast path; the paper's free D per edge is an option
 (`edgewise`: every pair gets its own bounded factor on every edge). At ppm only the row D_i0 of the carrier acts.
 """
@@ -18,10 +20,10 @@ from unmixnet.model.pairs import SpeciesSpecies
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.physics.maxwell_stefan import MaxwellStefan
 
-__all__ = ["Diffusivity"]
+__all__ = ["D_MAX", "Diffusivity"]
 
-D_MIN, D_REF = 1e-6, 1e-5
-"""Least and typical diffusivity of a vapour in air [m²/s]."""
+D_MIN, D_REF, D_MAX = 1e-6, 1e-5, 7.4e-5
+"""Least and typical diffusivity of a vapour in air, and the largest [m²/s]."""
 FLUX_REF = 1e-6
 """Scale of a flux prior [mol/(m² s)]."""
 
@@ -53,7 +55,7 @@ class Diffusivity(eqx.Module):
 
     def table(self, r: Float[Array, "S p"]) -> Float[Array, "S S"]:
         """D of all pairs, carrier first [m²/s]."""
-        return D_MIN + D_REF * jax.nn.softplus(self.pairs(r))
+        return jnp.minimum(D_MIN + D_REF * jax.nn.softplus(self.pairs(r)), D_MAX)
 
     def __call__(
         self, r: Float[Array, "S p"], h_e: Float[Array, "E f"], h_Y: Float[Array, " d"], settings: Settings

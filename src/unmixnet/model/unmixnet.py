@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from unmixnet.chamber import Chamber
-from unmixnet.model.diffusivity import Diffusivity
+from unmixnet.model.diffusivity import D_MAX, Diffusivity
 from unmixnet.model.encoder import Encoder, Inference, uninformed
 from unmixnet.model.features import N_CELL, cell_features, edge_features
 from unmixnet.model.flow import Flow
@@ -27,9 +27,6 @@ from unmixnet.physics.rollout import Policy, Rollout, rollout
 from unmixnet.physics.state import Process, Schedule, State
 
 __all__ = ["Solved", "UnMixNet"]
-
-_D_MAX = 5e-5
-"""Diffusivity [m²/s] up to which the number of substeps is safe."""
 
 
 class Solved(eqx.Module):
@@ -207,7 +204,8 @@ class UnMixNet(eqx.Module):
         step = self.settings.step_s
         faster = math.exp(1 + self.settings.modulation)
         advection = math.ceil(self.chamber.cfl(step) * min(faster, 2.0) - 1e-9)
-        diffusion = math.ceil(2 * self.chamber.diffusion_number(step, _D_MAX) - 1e-9)
+        most = D_MAX * math.exp(self.settings.modulation * (2 if self.settings.edgewise else 1))
+        diffusion = math.ceil(self.chamber.diffusion_number(step, most) - 1e-9)
         return Policy(max(1, advection), max(1, diffusion), checkpoint="step")
 
     def _flow(self, h_Y: Float[Array, " d"]):
