@@ -120,7 +120,7 @@ def smellnet_part(record: dict, part: str) -> list[str]:
         [model, *(_value(found.get((model, *column)), interval=i == 0) for i, column in enumerate(columns))]
         for model in dict.fromkeys(r["model"] for r in rows)
     ]
-    notes = [f"{'; '.join(models)}: {note}." for note, models in _notes(record["facts"], study).items()]
+    notes = [f"{'; '.join(models)}: {note}." for note, models in _notes(record.get("facts", []), study).items()]
     return [*table(["model", *(", ".join(column) for column in columns)], lines), "", *notes, *_source(record)]
 
 
