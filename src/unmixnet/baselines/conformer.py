@@ -26,7 +26,7 @@ KERNEL = 15
 DROPOUT = 0.1
 
 hold = jax.lax.optimization_barrier
-"""Before every norm: XLA would compute what goes into it again for each of its moments, half as slow again."""
+"""Before every norm: XLA would compute what goes into it again for each of its moments."""
 
 
 class HalfStep(eqx.Module):

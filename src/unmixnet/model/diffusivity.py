@@ -2,8 +2,9 @@ r"""Diffusion coefficients: a symmetric network over species pairs, and a bounde
 
     D_ij = min(D_min + D_ref softplus(MLP_D(r_i, r_j)), D_max),    D_e,ij = D_ij · exp(s tanh(f(h_e, h_Y)))
 
-D_max is hydrogen's. Beyond it the substeps would not be stable: what is there is kept positive by the limiter, but the
-derivative by what is *not* there, which nothing limits, would grow with every step.
+D_max is just under hydrogen's. Beyond it the substeps would not be stable: what is there is kept positive by the
+limiter, but the derivative by what is *not* there, which nothing limits, would grow with every step.
+
 One D times a scalar per edge keeps the solver's fast path; the paper's free D per edge is an option
 (`edgewise`: every pair gets its own bounded factor on every edge). At ppm only the row D_i0 of the carrier acts.
 """
@@ -23,7 +24,7 @@ from unmixnet.physics.maxwell_stefan import MaxwellStefan
 __all__ = ["D_MAX", "Diffusivity"]
 
 D_MIN, D_REF, D_MAX = 1e-6, 1e-5, 7.4e-5
-"""Least and typical diffusivity of a vapour in air, and the largest [m²/s]."""
+"""Least, typical and largest diffusivity of a vapour in air [m²/s]."""
 FLUX_REF = 1e-6
 """Scale of a flux prior [mol/(m² s)]."""
 

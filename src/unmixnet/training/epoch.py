@@ -158,9 +158,9 @@ def make_epoch(model: PyTree, plan: Plan, recipe: Recipe, window: int) -> Callab
 
     def epoch(state: TrainState, arrays: Arrays, seed: int) -> tuple[TrainState, EpochReport]:
         done, n = int(state.epoch), arrays.traces.shape[0]
-        steps = steps_per_epoch(plan.windows * n, plan.batch)
-        draw, rate = np.random.default_rng([int(seed), done]), rates(plan, steps)[done * steps :]
+        draw = np.random.default_rng([int(seed), done])
         order = _order(n, plan, draw)
+        rate = rates(plan, len(order))[done * len(order) :]
         carry, told, given = _Carry.of(state), [], (arrays.air, arrays.sd, arrays.sign, arrays.bank)
         for number, rows in enumerate(order):
             batch = _windows(arrays, rows, window, draw)
