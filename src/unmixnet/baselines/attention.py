@@ -13,6 +13,7 @@ gradient is zero; the parameter counts are lower by the width, once per attentio
 
 import equinox as eqx
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from unmixnet.baselines.dropout import drop, split
@@ -33,8 +34,15 @@ def attend(
     tokens: Float[Array, "n d"],
     key: PRNGKeyArray | None,
 ) -> Float[Array, "q d"]:
-    """Attend from the queries to the tokens."""
-    return block(queries, tokens, tokens, key=key, inference=key is None)
+    """Attend from the queries to the tokens, as the block itself does, but with the faster dropout."""
+
+    def heads(project: eqx.nn.Linear, X: Float[Array, "n d"]) -> Float[Array, "n heads e"]:
+        return jax.vmap(project)(X).reshape(len(X), block.num_heads, -1)
+
+    Q, K, V = heads(block.query_proj, queries), heads(block.key_proj, tokens), heads(block.value_proj, tokens)
+    weights = jax.nn.softmax(jnp.einsum("qhe,nhe->hqn", Q, K) / Q.shape[-1] ** 0.5)
+    mixed = jnp.einsum("hqn,nhe->qhe", drop(weights, block.dropout.p, key), V)
+    return jax.vmap(block.output_proj)(mixed.reshape(len(queries), -1))
 
 
 class EncoderLayer(eqx.Module):

@@ -8,11 +8,17 @@ __all__ = ["drop", "skip", "split"]
 
 
 def drop(x: Float[Array, "*shape"], rate: float, key: PRNGKeyArray | None) -> Float[Array, "*shape"]:
-    """Set entries to zero with probability `rate` and scale the others by 1/(1 − rate); x itself without a key."""
+    """Set entries to zero with probability `rate`, to the nearest 1/256, and scale the others so that their mean stays.
+
+    One byte is drawn for each entry: with a word for each, a transformer spends half of its training on drawing.
+    Without a key it is x itself.
+    """
     if key is None:
         return x
-    kept = jax.random.bernoulli(key, 1 - rate, x.shape)
-    return jnp.where(kept, x / (1 - rate), 0)
+    dropped = round(256 * rate)
+    words = jax.random.bits(key, (-(-x.size // 4),), jnp.uint32)
+    drawn = jax.lax.bitcast_convert_type(words, jnp.uint8).reshape(-1)[: x.size].reshape(x.shape)
+    return jnp.where(drawn >= dropped, x * (256 / (256 - dropped)), 0)
 
 
 def skip(
