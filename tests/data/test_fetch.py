@@ -103,8 +103,18 @@ def test_the_uci_archive_is_unpacked_and_read_through_its_cache(home: Home, tmp_
     assert fetch("uci-dynamic", tmp_path, mirror=home.url).already_there == 2
 
 
+def locked(raw: bytes) -> bytes:
+    """One bit of every header set: its members count as encrypted."""
+    for mark, place in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
+        raw = mark.join(
+            part if i == 0 else part[: place - 4] + b"\x01" + part[place - 3 :]
+            for i, part in enumerate(raw.split(mark))
+        )
+    return raw
+
+
 @pytest.mark.parametrize(
-    "damage", [lambda raw: raw[:-30], lambda raw: raw[:60] + b"\xff" * 9 + raw[69:], lambda _: b"<html>"]
+    "damage", [lambda raw: raw[:-30], lambda raw: raw[:60] + b"\xff" * 9 + raw[69:], lambda _: b"<html>", locked]
 )
 def test_a_damaged_archive_is_discarded(home: Home, tmp_path: Path, damage):
     home.files[ARCHIVE] = damage(zipped(ethylene_CO=uci(30), ethylene_methane=uci(20)))

@@ -152,7 +152,7 @@ def _fetch_archive(name: str, home: Home, server: str, to: Path, progress: Progr
         with zipfile.ZipFile(archive) as zipped:
             for target in targets:
                 _unpack(zipped, target)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, KeyError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, RuntimeError, KeyError, EOFError) as error:
         archive.unlink()
         remedy = "Run the same command again; the damaged archive was discarded"
         raise FetchError(f"the archive cannot be unpacked ({error})", where=file.url, remedy=remedy) from None

@@ -39,7 +39,7 @@ def members(source: str | Path | bytes, place: str) -> dict[str, bytes]:
             return {item.filename: _unpacked(archive, item, place) for item in listed if item.filename in LARGEST}
     except OSError as error:
         raise _refused(error.strerror or str(error), place, "Check the path and the permissions") from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError) as error:
         raise _refused(f"not a sound ZIP file ({str(error)[:80] or type(error).__name__})", place) from None
 
 
