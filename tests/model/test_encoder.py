@@ -118,8 +118,9 @@ IDLE = ["[0].trunk.pool.bias"]
 
 def test_every_weight_matters():
     found = slopes(*float32(((ENCODER, given_to()[0]), *given_to()[1:])))
+    # the smallest of the others is .02; how a sum of zero rounds depends on the processor
     deaf = [
-        jax.tree_util.keystr(path) for path, leaf in jax.tree_util.tree_leaves_with_path(found) if largest(leaf) < 1e-12
+        jax.tree_util.keystr(path) for path, leaf in jax.tree_util.tree_leaves_with_path(found) if largest(leaf) < 1e-4
     ]
     assert deaf == IDLE
 
