@@ -16,13 +16,14 @@ from .tiny import SETTINGS, filled, finite, largest, quick_jit
 
 M, T = 3, 120
 READER = Statistics.of(8, M, 1.0, jax.random.key(0))
-LEVEL = np.arange(N_STATISTICS).reshape(-1, 5)[0]
-"""Mean, deviation, least, most and last value of the level."""
+LEVEL = np.arange(N_STATISTICS).reshape(-1, 6)[0]
+"""Mean, deviation, least, most, last value and logarithmic deviation of the level."""
+TIMELESS = LEVEL[[0, 1, 2, 3, 5]]
 
 
 @quick_jit
 def found(reader, Y):
-    return reader._found(Y)
+    return reader.found(Y)
 
 
 @quick_jit
@@ -37,7 +38,7 @@ def window(seed: int = 0) -> jax.Array:
 
 def test_statistics_of_the_level_do_not_know_when():
     order = np.random.default_rng(0).permutation(T)
-    np.testing.assert_allclose(found(READER, window()[order])[:, LEVEL[:4]], found(READER, window())[:, LEVEL[:4]])
+    np.testing.assert_allclose(found(READER, window()[order])[:, TIMELESS], found(READER, window())[:, TIMELESS])
 
 
 def test_twin_changes_do():
@@ -54,6 +55,13 @@ def test_training_windows_stand_at_zero_with_a_deviation_of_one():
     assert np.all(np.isclose(told, 1) | (told < 1e-12))
     plain = jax.vmap(lambda Y: found(READER, Y))(windows)
     assert np.max(np.abs(np.mean(plain, axis=0))) > 1, "twin: before, they do not"
+
+
+def test_ten_times_the_changes_are_ln_10_more_however_small_they_are():
+    """The twin compresses first: small changes stay proportional, and are lost beside loud ones."""
+    still, loud = (np.asarray(found(READER, scale * window())).reshape(M, -1, 6)[:, 1:] for scale in (0.01, 0.1))
+    np.testing.assert_allclose((loud - still)[..., 5], np.log(10), rtol=1e-2)
+    assert np.max((loud - still)[..., 1]) < 0.9 * np.log(10)
 
 
 def test_levels_count_from_clean_air():

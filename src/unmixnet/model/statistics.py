@@ -1,31 +1,32 @@
 r"""What a window holds, whenever it happened: statistics of compressed levels and changes of each sensor.
 
-    v⁰ = f(y − air),    vˡ = f(y_t − y_{t−ℓ}),   ℓ = 1, 5, 25, 100 s,    f(x) = sign(x) ln(1 + 16 |x|)
-    token = W (s − μ)/σ + b,    s = mean, deviation, least, most and last value of every v
+    x⁰ = y − air,    xˡ = y_t − y_{t−ℓ},   ℓ = 1, 2, 5 … 200 s,    v = f(x) = sign(x) ln(1 + 16 |x|)
+    s = mean, deviation, least, most and last value of every v, ln deviation of every x
+    token_m = W_m [(s_m − μ_m)/σ_m]₃ + b_m
 
-Readings of cheap sensors have heavy tails: a few loud substances would be all that a network sees. Before the window a
-trace is taken to have stood at its first value. air, μ and σ belong to the sensors at hand; training starts with those
-of its recordings (`fitted`).
+Readings of cheap sensors have heavy tails: a few loud substances would be all that a network sees; [·]₃ cuts at three
+deviations. Before the window a trace is taken to have stood at its first value. All of this belongs to the sensors at
+hand; air, μ and σ start with those of the training recordings (`fitted`).
 """
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
 __all__ = ["Statistics"]
 
-LAGS_S = (1.0, 5.0, 25.0, 100.0)
-_STEEP = 16.0
-_FLOOR = 1e-6
-N_STATISTICS = 5 * (1 + len(LAGS_S))
+LAGS_S = (1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 100.0, 200.0)
+_STEEP, _FAR = 16.0, 3.0
+_FLOOR, _STILL = 1e-6, 1e-4
+N_STATISTICS = 6 * (1 + len(LAGS_S))
 
 
 class Statistics(eqx.Module):
     """From M traces to M tokens, blind to when something happened."""
 
-    W: eqx.nn.Linear
+    W: Float[Array, "M d S"]
+    b: Float[Array, "M d"]
     air: Float[Array, " M"]
     mu: Float[Array, "M S"]
     sigma: Float[Array, "M S"]
@@ -34,29 +35,42 @@ class Statistics(eqx.Module):
 
     @classmethod
     def of(cls, width: int, M: int, rate_Hz: float, key: PRNGKeyArray) -> "Statistics":
-        """Draw the layer; the statistics are not standardised yet."""
-        flat = jnp.zeros((M, N_STATISTICS))
+        """Draw a layer for each sensor; the statistics are not standardised yet."""
+        flat, limit = jnp.zeros((M, N_STATISTICS)), N_STATISTICS**-0.5
+        W = jax.random.uniform(key, (M, width, N_STATISTICS), minval=-limit, maxval=limit)
         lags = tuple(max(1, round(lag * rate_Hz)) for lag in LAGS_S)
-        return cls(eqx.nn.Linear(N_STATISTICS, width, key=key), flat[:, 0], flat, flat + 1, lags)
+        return cls(W, jnp.zeros((M, width)), flat[:, 0], flat, flat + 1, lags)
 
     def __call__(self, Y: Float[Array, "T M"]) -> Float[Array, "M d"]:
         """Tokens of the sensors."""
-        return jax.vmap(self.W)((self._found(Y) - self.mu) / self.sigma)
+        s = jnp.clip((self.found(Y) - self.mu) / self.sigma, -_FAR, _FAR)
+        return jnp.einsum("mds,ms->md", self.W, s) + self.b
 
     def fitted(self, windows: Float[Array, "n T M"], air: Float[Array, " M"]) -> "Statistics":
         """Standardised by what the windows hold."""
         here = eqx.tree_at(lambda s: s.air, self, air)
-        found = jax.lax.map(here._found, windows, batch_size=64)
+        found = jax.lax.map(here.found, windows, batch_size=64)
         sigma = jnp.maximum(jnp.std(found, axis=0), _FLOOR)
         return eqx.tree_at(lambda s: (s.mu, s.sigma), here, (jnp.mean(found, axis=0), sigma))
 
-    def _found(self, Y: Float[Array, "T M"]) -> Float[Array, "M S"]:
+    def found(self, Y: Float[Array, "T M"]) -> Float[Array, "M S"]:
         """s of every sensor."""
-        time = np.arange(Y.shape[0])
-        v = _compressed(jnp.stack([Y - self.air, *(Y - Y[np.maximum(time - lag, 0)] for lag in self.lags)], axis=-1))
-        deviation = jnp.sqrt(jnp.var(v, axis=0) + _FLOOR**2)
-        s = jnp.stack([jnp.mean(v, axis=0), deviation, -jnp.max(-v, axis=0), jnp.max(v, axis=0), v[-1]], axis=-1)
-        return s.reshape(s.shape[0], -1)
+        x = jnp.stack([Y - self.air, *(Y - _earlier(Y, lag) for lag in self.lags)])
+        v = jax.lax.optimization_barrier(_compressed(x))  # else XLA computes it again for each statistic
+        kept = jnp.mean(v, axis=1), _deviation(v, _FLOOR), -jnp.max(-v, axis=1), jnp.max(v, axis=1), v[:, -1]
+        s = jnp.stack([*kept, jnp.log(_deviation(x, _STILL))], axis=-1)
+        return jnp.swapaxes(s, 0, 1).reshape(Y.shape[1], -1)
+
+
+def _earlier(Y: Float[Array, "T M"], lag: int) -> Float[Array, "T M"]:
+    """What every sample was so many samples before."""
+    before = jnp.broadcast_to(Y[0], (min(lag, len(Y)), Y.shape[1]))
+    return jnp.concatenate([before, Y[: len(Y) - len(before)]])
+
+
+def _deviation(x: Float[Array, "C T M"], least: float) -> Float[Array, "C M"]:
+    """Over time."""
+    return jnp.sqrt(jnp.var(x, axis=1) + least**2)
 
 
 def _compressed(x: Float[Array, "*n"]) -> Float[Array, "*n"]:

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from unmixnet.errors import ConfigError
-from unmixnet.peers.features import FLAT, LOG_MEANS, MEANS, NOTHING, STATISTICS, Features
+from unmixnet.peers.features import CHANGES, FLAT, LOG_MEANS, MEANS, NOTHING, STATISTICS, Features
 from unmixnet.peers.samples import Samples, Task
 
 __all__ = ["PEERS", "Fitted", "Peer"]
@@ -182,6 +182,7 @@ PEERS: dict[str, Peer] = {
         ),
         Peer("ridge", STATISTICS, "ridge; penalty chosen on a fifth of the training recordings", False, _ridge),
         Peer("extra-trees", STATISTICS, "300 extremely randomised trees", True, _trees),
+        Peer("extra-trees changes", CHANGES, "300 extremely randomised trees", True, _trees),
         Peer("extra-trees log", LOG_MEANS, "300 extremely randomised trees", True, _trees),
         Peer("quadratic ridge", LOG_MEANS, "ridge on features and their products", False, _quadratic_ridge),
         Peer("mini-rocket", FLAT, "MiniRocket, 2,000 kernels, then ridge", True, _mini_rocket),
