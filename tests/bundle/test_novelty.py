@@ -54,6 +54,20 @@ def test_a_model_without_a_solver_has_no_residual():
     assert novelty.score(bare(several(2, 1, shift=6.0))[0]) > novelty.limit
 
 
+def test_the_score_follows_an_embedding_that_was_turned_by_another_training():
+    """The twin keeps the old gauge, and finds every recording strange."""
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=2 * several(0, 1)[0].embedding.shape))[0]
+
+    def turned(found):
+        return [dataclasses.replace(one, embedding=turn @ one.embedding + 40) for one in found]
+
+    known, new = several(0, 60), several(2, 20)
+    before = fit_novelty(known, several(1, 30))
+    after = before.seen_by(turned(known))
+    np.testing.assert_allclose([after.score(one) for one in turned(new)], [before.score(one) for one in new], rtol=1e-6)
+    assert all(before.score(one) > before.limit for one in turned(new))
+
+
 def test_the_gauge_measures_in_standard_deviations():
     rng = np.random.default_rng(0)
     scale = np.array([10.0, 1.0, 0.1])

@@ -146,7 +146,8 @@ def bundle() -> Bundle:
 def _make_bundle(place: Path) -> None:
     ready, sources = prepared()
     with single_precision():
-        fit = Fit(drawn(ready), 0.0, 0, 0, ())
+        model = drawn(ready)
+        fit = Fit(model, model, 0.0, 0, 0, ())
         made, _ = make_bundle("tiny", ready, fit, (*sources.train, *sources.validation))
         save_bundle(place, made)
 
@@ -176,7 +177,9 @@ def baseline() -> Bundle:
     ready = replace(ready, config=config)
     with single_precision():
         model = build_model(config, ready.components, ready.ready.channels, air=ready.air, sign=ready.sign, seed=0)
-        made, _ = make_bundle("perceptron", ready, Fit(model, 0.0, 0, 0, ()), (*sources.train, *sources.validation))
+        made, _ = make_bundle(
+            "perceptron", ready, Fit(model, model, 0.0, 0, 0, ()), (*sources.train, *sources.validation)
+        )
     place = folder() / "perceptron"
     with alone():
         if not place.exists():

@@ -42,6 +42,15 @@ def test_virtual_recordings_need_calibrated_physics():
         parse_training(TEXT + "virtual = 0.5\n")
 
 
+def test_changes_are_for_baselines_since_the_solver_explains_the_response():
+    text = TEXT.replace("window_s", "difference = 25\nwindow_s")
+    with pytest.raises(ConfigError, match=r"data\.difference"):
+        parse_training(text)
+    config = parse_training(text.replace('size = "small"', 'name = "mlp"'))
+    assert config.preprocessing(("CO",)).lags == (25,)
+    assert parse_training(TEXT).preprocessing(("CO",)).lags == ()
+
+
 def test_what_is_said_reaches_settings_plan_and_recipe():
     config = parse_training(
         TEXT + 'calibration = 9\nvirtual = 0.5\nteacher = 1.0\nmixing = "linear"\n[objective]\nrec = 0.7\n'

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from cases import seeds
 from unmixnet.data.preprocess import Preprocessing
 from unmixnet.errors import ConfigError
-from unmixnet.training.examples import gather_examples, resampled, windows_of
+from unmixnet.training.examples import gather_examples, joined, resampled, windows_of
 
 from .recordings import CHANNELS, COMPONENTS, recording, recordings
 
@@ -88,3 +88,12 @@ def test_a_recording_without_a_label_is_refused():
 def test_no_recording_at_all_is_refused():
     with pytest.raises(ConfigError, match="no recording to train on"):
         gathered([])
+
+
+def test_joined_examples_are_those_of_all_recordings_at_once():
+    short, long = recordings(2, rows=40), [recording(60, seed=7), recording(50, seed=8)]
+    for first, second in ((short, long), (long, short)):
+        both, whole = joined(gathered(first), gathered(second)), gathered([*first, *second])
+        for name in ("traces", "lengths", "targets"):
+            np.testing.assert_array_equal(getattr(both, name), getattr(whole, name))
+        assert (both.names, both.supports) == (whole.names, whole.supports)

@@ -1,11 +1,14 @@
 """From recordings to a trained model: statistics of training recordings only, clean air, the direction of sensors."""
 
+import json
+
 import jax
 import numpy as np
 import pytest
 
 from unmixnet.data.preprocess import Preprocessing
 from unmixnet.errors import ConfigError
+from unmixnet.reproduce.variants import changed
 from unmixnet.training.config import parse_training
 from unmixnet.training.examples import Examples
 from unmixnet.training.run import clean_air, prepare, train
@@ -104,3 +107,19 @@ def test_training_by_configuration_is_deterministic_and_resumes(tmp_path):
     assert fingerprint(once.model) == fingerprint(again.model) == fingerprint(resumed.model)
     assert fingerprint(once.model) != fingerprint(other.model)
     assert once.epochs == len(lines(tmp_path / "once")) == 2
+
+
+def test_a_refit_is_the_training_on_all_recordings_up_to_the_best_epoch(tmp_path):
+    seen, held = recordings(6), recordings(8)[6:]
+    prepared = prepare(changed(CONFIG, {"training.refit": True}), seen, held, COMPONENTS)
+    with jax.enable_x64(False), jax.default_prng_impl("unsafe_rbg"):
+        plain, whole = train(ready_for(seen, held)), train(prepared.whole())
+        refit = train(prepared, folder=tmp_path)
+        resumed = train(prepared, folder=tmp_path, resume=True)
+    assert plain.judge is plain.model
+    assert fingerprint(refit.judge) == fingerprint(plain.model) != fingerprint(refit.model)
+    assert fingerprint(resumed.model) == fingerprint(refit.model)
+    assert (refit.score, refit.best_epoch, refit.epochs) == (plain.score, plain.best_epoch, plain.epochs)
+    again = lines(tmp_path / "refit")
+    assert len(again) == refit.best_epoch
+    assert [json.loads(line)["loss"] for line in again] == [entry["loss"] for entry in whole.history][: len(again)]

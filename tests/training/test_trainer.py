@@ -48,6 +48,11 @@ def test_twin_a_score_that_keeps_falling_is_not_stopped():
     assert (done.epochs, done.best_epoch) == (20, 20)
 
 
+def test_it_stops_on_the_way_where_it_is_told_to():
+    done, epoch = run([5.0, 4.0, 3.0, 2.0], until=3)
+    assert (done.epochs, done.best_epoch, epoch.calls, weights(done.model)) == (3, 3, 3, 3)
+
+
 def test_a_run_that_had_stopped_is_not_continued_by_resuming_it(tmp_path):
     plan, scores = replace(PLAN, epochs=20, patience=3), [5.0, 3.0, *[4.0] * 3, *[1.0] * 15]
     once, _ = run(scores, tmp_path, plan=plan)

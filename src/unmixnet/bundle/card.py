@@ -12,12 +12,14 @@ def write_card(name: str, prepared: Prepared, calibration: Calibration, scores: 
     """The card as Markdown."""
     config = prepared.config
     held = 0 if prepared.validation is None else len(prepared.validation)
+    again = held > 0 and config.training.refit
     parts = (
         f"# {name}",
         _purpose(config, prepared),
         f"Trained on {len(prepared.train)} recordings of `{config.data.protocol}` (fold {config.data.fold}, seed "
         f"{config.training.seed}); everything else was chosen on {held} further recordings"
-        + (", in whole sessions where they are known." if held else ": none, so its intervals say nothing."),
+        + (", in whole sessions where they are known." if held else ": none, so its intervals say nothing.")
+        + (" Then it was trained again on all of them; scores and intervals are from before." if again else ""),
         _scores(scores),
         _use(calibration, config),
         _limits(config),

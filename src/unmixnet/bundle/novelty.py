@@ -9,7 +9,7 @@ shrunken covariance). ln d is centred and scaled by validation recordings; the s
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -79,6 +79,10 @@ class Novelty:
     centre: tuple[float, ...]
     spread: tuple[float, ...]
     scores: tuple[float, ...]
+
+    def seen_by(self, known: Sequence[Evidence]) -> "Novelty":
+        """The same score for another training of the model, in whose embedding these recordings are known."""
+        return replace(self, embedding=fit_gauge(np.stack([one.embedding for one in known])))
 
     def parts(self, evidence: Evidence) -> np.ndarray:
         """The standardised ln d of embedding, signal and, with a solver, residual."""

@@ -139,7 +139,7 @@ def _epochs(total: int) -> Iterator[Watch]:
             else:
                 text = _losses(entry)
                 bars.update(task, completed=entry["epoch"], description=text)
-                text = f"epoch {entry['epoch']}/{total}  {text}"
+                text = f"{'all recordings, ' if 'refit' in entry else ''}epoch {entry['epoch']}/{total}  {text}"
                 told = entry["epoch"] % 10 == 0 or entry["epoch"] in (1, total)
             if told and not console.is_terminal:
                 print(text, file=sys.stderr, flush=True)

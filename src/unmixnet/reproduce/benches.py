@@ -17,22 +17,28 @@ from unmixnet.reproduce.turns import Turn
 from unmixnet.reproduce.variants import Classical
 from unmixnet.reproduce.work import Facts, Finished, Guess
 from unmixnet.training.answers import answers
+from unmixnet.training.checkpoint import to_tensors
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.examples import gather_examples, windows_of
 from unmixnet.training.run import Prepared, build_model, prepare, train
 from unmixnet.training.trainer import Fit
 
-__all__ = ["Bench", "ClassicalBench", "NetworkBench", "Tick"]
+__all__ = ["JUDGE", "Bench", "ClassicalBench", "NetworkBench", "Tensors", "Tick"]
 
 Tick = Callable[[dict[str, Any]], None]
 """Called after every epoch with what is logged."""
 
 
+Tensors = dict[str, np.ndarray]
+JUDGE = "judge "
+"""Before the names of the tensors of the model that knew no validation recording, where it is another."""
+
+
 class Bench(Protocol):
     """A model on one turn, ready to be run for a seed."""
 
-    def run(self, seed: int, tick: Tick) -> tuple[Finished, PyTree]:
-        """Train and test; the model comes along where there is one to keep."""
+    def run(self, seed: int, tick: Tick) -> tuple[Finished, Tensors]:
+        """Train and test; the weights come along where there are any to keep."""
         ...
 
 
@@ -73,7 +79,7 @@ class NetworkBench:
             raise KeyboardInterrupt
         return done
 
-    def run(self, seed: int, tick: Tick) -> tuple[Finished, PyTree]:
+    def run(self, seed: int, tick: Tick) -> tuple[Finished, Tensors]:
         """Train and test."""
         began = time.monotonic()
         done = self.fit(seed, tick)
@@ -82,10 +88,17 @@ class NetworkBench:
             cut, owner = self.windows(pieces)
             guesses[protocol] = Guess(answers(done.model, cut), owner)
         facts = Facts(count_parameters(done.model), done.epochs, done.best_epoch, done.score, time.monotonic() - began)
-        return Finished(guesses, facts), done.model
+        return Finished(guesses, facts), _weights(done)
 
     def _read(self, pieces: Sequence[Piece]):
         return [self.recall(self.turn.data, piece) for piece in pieces]
+
+
+def _weights(done: Fit) -> Tensors:
+    own = to_tensors(done.model)
+    if done.judge is done.model:
+        return own
+    return own | {JUDGE + name: tensor for name, tensor in to_tensors(done.judge).items()}
 
 
 class ClassicalBench:
@@ -98,7 +111,7 @@ class ClassicalBench:
         self._ready = variant.windows.fit(training)
         self._train = gather_samples(training, self._ready, turn.data.components)
 
-    def run(self, seed: int, tick: Tick) -> tuple[Finished, PyTree]:
+    def run(self, seed: int, tick: Tick) -> tuple[Finished, Tensors]:
         """Fit and test."""
         began = time.monotonic()
         fitted = PEERS[self.variant.peer].fit(self._train, self.task, seed=seed)
@@ -108,4 +121,4 @@ class ClassicalBench:
             place = {piece.path: i for i, piece in enumerate(pieces)}
             owner = np.array([place[name] for name in samples.recordings])
             guesses[protocol] = Guess(fitted.predict(samples.windows), owner)
-        return Finished(guesses, Facts(seconds=time.monotonic() - began)), None
+        return Finished(guesses, Facts(seconds=time.monotonic() - began)), {}

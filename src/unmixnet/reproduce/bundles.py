@@ -35,6 +35,8 @@ def bundle_of(
         )
     bench = NetworkBench(config_of(study, UNMIXNET, options), turn, Recall(root))
     model, facts = trained(bench, jobs[0], work), result.facts
-    fit = Fit(model, facts.validation or 0.0, facts.best_epoch, facts.epochs, ())
+    again = bench.config.training.refit and bench.prepared.validation is not None
+    judge = trained(bench, jobs[0], work, judge=True) if again else model
+    fit = Fit(model, judge, facts.validation or 0.0, facts.best_epoch, facts.epochs, ())
     with jax.enable_x64(False):
         return make_bundle(name, bench.prepared, fit, bench.recordings)

@@ -8,7 +8,7 @@ from jaxtyping import PyTree
 
 from unmixnet.baselines.direct_inverse import InverseSettings, invert_all
 from unmixnet.errors import ConfigError
-from unmixnet.reproduce.benches import NetworkBench, Tick
+from unmixnet.reproduce.benches import JUDGE, NetworkBench, Tensors, Tick
 from unmixnet.reproduce.work import Facts, Finished, Guess, Job, Work
 from unmixnet.training.checkpoint import from_tensors
 
@@ -26,7 +26,7 @@ class InverseBench:
     def __init__(self, network: NetworkBench, jobs: dict[int, Job], work: Work, settings: InverseSettings) -> None:
         self.network, self.jobs, self.work, self.settings = network, jobs, work, settings
 
-    def run(self, seed: int, tick: Tick) -> tuple[Finished, PyTree]:
+    def run(self, seed: int, tick: Tick) -> tuple[Finished, Tensors]:
         """Invert with the coefficients that this seed gave."""
         model = trained(self.network, self.jobs[seed], self.work)
         began, guesses, steps = time.monotonic(), {}, []
@@ -38,11 +38,11 @@ class InverseBench:
             guesses[protocol] = Guess(np.asarray(solution.a), owner[first])
             steps += np.asarray(solution.steps).tolist()
         facts = Facts(seconds=time.monotonic() - began, iterations=float(np.mean(steps)))
-        return Finished(guesses, facts), None
+        return Finished(guesses, facts), {}
 
 
-def trained(network: NetworkBench, job: Job, work: Work) -> PyTree:
-    """The network with the weights that its job kept."""
+def trained(network: NetworkBench, job: Job, work: Work, *, judge: bool = False) -> PyTree:
+    """The network with the weights that its job kept; as a judge, as long as it knew no validation recording."""
     tensors = work.read_weights(job)
     if tensors is None:
         raise ConfigError(
@@ -50,5 +50,8 @@ def trained(network: NetworkBench, job: Job, work: Work) -> PyTree:
             where=str(work.folder / job.place),
             remedy=f"Run it before, or with --only '{job.variant.name}'",
         )
+    judges = {name.removeprefix(JUDGE): tensor for name, tensor in tensors.items() if name.startswith(JUDGE)}
+    own = {name: tensor for name, tensor in tensors.items() if not name.startswith(JUDGE)}
+    tensors = judges if judge else own
     with jax.enable_x64(False):
         return from_tensors(tensors, network.model(job.seed), str(job.place))

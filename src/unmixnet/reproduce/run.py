@@ -26,7 +26,6 @@ from unmixnet.reproduce.studies import Study
 from unmixnet.reproduce.turns import Turn, turns_of
 from unmixnet.reproduce.variants import UNMIXNET, Classical, Inverse, Network, Posterior, Variant, changed
 from unmixnet.reproduce.work import Facts, Job, Work, fingerprint
-from unmixnet.training.checkpoint import to_tensors
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.trainer import TrainingError
 
@@ -132,9 +131,9 @@ def jobs_of(studies: Sequence[Study], root: str | Path | None, options: Options)
 
 def turn_jobs(study: Study, turn: Turn, options: Options) -> list[Job]:
     """The jobs of one turn of a study."""
-    seeds, same = min(options.seeds, study.most_seeds), idle(study, options)
-    variants = [variant for variant in study.variants if variant.name not in same]
-    wanted = [(variant, seed) for variant in variants for seed in range(seeds if variant.seeded else 1)]
+    most, same = min(options.seeds, study.most_seeds), idle(study, options)
+    seeds = {v: min(most, v.most_seeds) if v.seeded else 1 for v in study.variants if v.name not in same}
+    wanted = [(variant, seed) for variant, n in seeds.items() for seed in range(n)]
     return [_job(study, turn, variant, seed, options) for variant, seed in wanted]
 
 
@@ -180,10 +179,10 @@ def run_jobs(
             watch.start(job, _epochs(job, options))
             try:
                 bench = bench or _bench(job, work, recall, options)
-                result, model = bench.run(job.seed, watch.epoch)
+                result, weights = bench.run(job.seed, watch.epoch)
                 result = replace(result, facts=replace(result.facts, commit=commit, code=job.code))
                 if isinstance(job.variant, Network) and job.variant.keep:
-                    work.write_weights(job, to_tensors(model))
+                    work.write_weights(job, weights)
                 work.write(job, result)
             except TrainingError as error:
                 failures.append(Failure(job.study.name, job.turn.name, job.variant.name, job.seed, str(error)))
@@ -247,6 +246,7 @@ def _relevant(config: TrainConfig) -> str:
     return config.model_dump_json(
         exclude={
             "objective": True,
+            "data": later["data"],
             "model": set(type(config.model).model_fields) - {"name", "size", "rate_Hz"},
             "training": {name for name in type(config.training).model_fields if name.startswith("virtual")}
             | {"bank", "calibration", "physics_rate", "polish", "schooling", "solved", "teacher"}
@@ -255,7 +255,7 @@ def _relevant(config: TrainConfig) -> str:
     )
 
 
-_LATER = {"model": ("reading",), "training": ("windows",)}
+_LATER = {"data": ("difference",), "model": ("reading",), "training": ("refit", "windows")}
 """Keys that recipes did not always have; at its default such a key says nothing new."""
 
 

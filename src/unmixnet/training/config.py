@@ -36,6 +36,8 @@ class DataSection(Section):
     """Where clean air is found: at the start of each recording, in a reference level, or nowhere."""
     response: Literal["level", "relative", "log-ratio", "log-conductance"] = "log-conductance"
     """How readings are compared with it."""
+    difference: int = Field(0, ge=0)
+    """Replace the response by its change over so many rows; 0 keeps it, and UnMixNet, which explains it, needs it."""
     first_rows: int | None = Field(None, gt=0)
     """Use only so many rows of each recording."""
     window_s: float = Field(30.0, gt=0)
@@ -115,6 +117,8 @@ class TrainingSection(Section):
     """At most."""
     patience: int = Field(40, gt=0)
     """Epochs without a better validation score before it stops."""
+    refit: bool = False
+    """Train again for as many epochs as were best, now on the validation recordings too."""
     windows: int = Field(1, gt=0)
     """Random windows of each recording in an epoch."""
     batch: int = Field(32, gt=0)
@@ -218,9 +222,9 @@ class TrainConfig(Section):
 
     def preprocessing(self, channels: tuple[str, ...]) -> Preprocessing:
         """What is done to the recordings, before it has seen any."""
-        return Preprocessing(
-            channels, self.data.baseline, self.data.response, first_rows=self.data.first_rows, standardise=True
-        )
+        data = self.data
+        lags = (data.difference,) if data.difference else ()
+        return Preprocessing(channels, data.baseline, data.response, first_rows=data.first_rows, lags=lags)
 
     def _rows(self, seconds: float) -> int:
         return max(1, round(seconds * self.model.rate_Hz))
@@ -244,6 +248,12 @@ def parse_training(text: str, *, name: str = "<text>") -> TrainConfig:
             f"a window of {config.data.window_s:g} s has no two steps of {config.model.step_s:g} s",
             where=f"{name}: data.window_s",
             remedy="Use a longer window or a shorter step",
+        )
+    if config.model.name == "unmixnet" and config.data.difference > 0:
+        raise ConfigError(
+            "the solver explains the response itself, not its changes",
+            where=f"{name}: data.difference",
+            remedy="Set it to 0, or train a baseline",
         )
     told = config.training
     if config.model.name == "unmixnet" and config.model.closure and told.virtual > 0 and told.calibration == 0:

@@ -10,7 +10,7 @@ from unmixnet.data.recording import Recording
 from unmixnet.data.temporal import resampled
 from unmixnet.errors import ConfigError
 
-__all__ = ["Examples", "gather_examples", "resampled", "windows_of"]
+__all__ = ["Examples", "gather_examples", "joined", "resampled", "windows_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +65,20 @@ def gather_examples(
     padded = [np.concatenate([t, np.repeat(t[-1:], lengths.max() - len(t), axis=0)]) for t in series]
     return Examples(
         np.stack(padded).astype(np.float32), lengths, np.array(targets, np.float32), tuple(names), tuple(supports)
+    )
+
+
+def joined(first: Examples, second: Examples) -> Examples:
+    """Both, the first ones first."""
+    rows = max(first.traces.shape[1], second.traces.shape[1])
+    return Examples(
+        np.concatenate(
+            [np.pad(one.traces, ((0, 0), (0, rows - one.traces.shape[1]), (0, 0)), "edge") for one in (first, second)]
+        ),
+        np.concatenate([first.lengths, second.lengths]),
+        np.concatenate([first.targets, second.targets]),
+        first.names + second.names,
+        first.supports + second.supports,
     )
 
 

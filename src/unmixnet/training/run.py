@@ -1,7 +1,7 @@
 """From a configuration to a trained model: recordings, preprocessing, arrays, model, fit."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,10 @@ from unmixnet.model.statistics import Statistics
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.epoch import Arrays
-from unmixnet.training.examples import Examples, gather_examples, windows_of
+from unmixnet.training.examples import Examples, gather_examples, joined, windows_of
 from unmixnet.training.schooling import schooled
 from unmixnet.training.trainer import Fit, fit
+from unmixnet.training.virtual import Bank
 
 __all__ = ["Prepared", "build_model", "clean_air", "prepare", "train"]
 
@@ -69,6 +70,11 @@ class Prepared:
             jnp.asarray(self.sign, jnp.float32),
             jnp.asarray(_numbers(self.sessions, len(self.train)), jnp.int32),
         )
+
+    def whole(self) -> "Prepared":
+        """Validation recordings among the training; sessions, which only the calibration before it asks for, go."""
+        assert self.validation is not None, "there is nothing to join"
+        return replace(self, train=joined(self.train, self.validation), validation=None, sessions=())
 
 
 def prepare(
@@ -128,23 +134,27 @@ def train(
     if model is None:
         channels, air, sign = prepared.ready.channels, prepared.air, prepared.sign
         model = build_model(config, prepared.components, channels, air=air, sign=sign, seed=seed)
-    arrays = prepared.arrays()
-    model = _in_units(model, prepared, arrays)
+    arrays, bank = prepared.arrays(), None
+    model = _in_units(model, prepared)
     if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:
         model, bank = schooled(model, arrays, config, seed if lessons is None else lessons, watch)
-        arrays = eqx.tree_at(lambda a: a.bank, arrays, bank, is_leaf=lambda leaf: leaf is None)
-    return fit(
-        model,
-        arrays,
+    given = {"window": config.window, "seed": seed, "resume": resume, "tag": config.tag}
+    found = fit(model, _with(arrays, bank), config.plan, config.recipe, folder=folder, watch=watch, **given)
+    if not config.training.refit or prepared.validation is None or found.interrupted:
+        return found
+    whole = prepared.whole()
+    again = fit(
+        _in_units(model, whole),
+        _with(whole.arrays(), bank),
         config.plan,
         config.recipe,
-        window=config.window,
-        seed=seed,
-        folder=folder,
-        resume=resume,
-        tag=config.tag,
-        watch=watch,
+        until=found.best_epoch,
+        folder=None if folder is None else folder / "refit",
+        watch=lambda entry: watch({**entry, "refit": True}),
+        **given,
     )
+    history = (*found.history, *again.history)
+    return replace(found, model=again.model, history=history, interrupted=again.interrupted)
 
 
 def _numbers(sessions: Sequence[str | None], n: int) -> np.ndarray:
@@ -182,9 +192,16 @@ def clean_air(ready: Preprocessing, examples: Examples) -> tuple[tuple[float, ..
     return tuple(air.tolist()), tuple(sign.tolist())
 
 
-def _in_units(model: PyTree, prepared: Prepared, arrays: Arrays) -> PyTree:
+def _with(arrays: Arrays, bank: Bank | None) -> Arrays:
+    """The arrays with virtual recordings, if there are any."""
+    return eqx.tree_at(lambda a: a.bank, arrays, bank, is_leaf=lambda leaf: leaf is None)
+
+
+def _in_units(model: PyTree, prepared: Prepared) -> PyTree:
     """The model, its statistics in the units of the training windows where it reads statistics."""
     if not (isinstance(model, UnMixNet) and isinstance(model.encoder.trunk, Statistics)):
         return model
     windows = jnp.asarray(windows_of(prepared.train, prepared.config.window, prepared.config.stride)[0])
-    return eqx.tree_at(lambda m: m.encoder.trunk, model, model.encoder.trunk.fitted(windows, arrays.air))
+    return eqx.tree_at(
+        lambda m: m.encoder.trunk, model, model.encoder.trunk.fitted(windows, jnp.asarray(prepared.air, jnp.float32))
+    )

@@ -28,6 +28,7 @@ class Fit:
 
     Arguments:
         model: with the weights of the best epoch.
+        judge: the same as long as it knew no validation recording: what is calibrated on them is asked of it.
         score: validation error of that epoch.
         best_epoch, epochs: the best, and how many were run.
         history: one entry per epoch.
@@ -35,6 +36,7 @@ class Fit:
     """
 
     model: PyTree
+    judge: PyTree
     score: float
     best_epoch: int
     epochs: int
@@ -52,6 +54,7 @@ def fit(
     seed: int = 0,
     folder: Path | None = None,
     every: int = 5,
+    until: int | None = None,
     resume: bool = False,
     tag: str = "",
     watch: Callable[[dict[str, Any]], None] = lambda entry: None,
@@ -63,6 +66,7 @@ def fit(
         model: at its start; its structure decides the loss (closed loop, or L_mix alone for a baseline).
         folder: where checkpoints and `log.jsonl` go; None keeps nothing.
         every: epochs between checkpoints.
+        until: epoch after which it stops, on the way to the plan's last.
         resume: continue from the folder's checkpoint if there is one.
         tag: hash of the configuration; a checkpoint of another one is refused.
         watch: called after every epoch with what is logged.
@@ -75,9 +79,9 @@ def fit(
         state, history = load_checkpoint(folder / "checkpoint", like=state, tag=tag) or (state, history)
     # a run that had stopped by itself before it was resumed stays stopped
     stop = _stalled(state, plan)
-    log = _Log(folder, history)
+    log, end = _Log(folder, history), plan.epochs if until is None else until
     try:
-        while int(state.epoch) < plan.epochs and not stop:
+        while int(state.epoch) < end and not stop:
             began = time.monotonic()
             state_after, report = epoch(state, arrays, seed)
             if report.bad_step >= 0:
@@ -87,7 +91,7 @@ def fit(
             log.add(entry)
             watch(entry)
             stop = _stalled(state, plan)
-            last = stop or int(state.epoch) == plan.epochs
+            last = stop or int(state.epoch) == end
             if folder is not None and (last or int(state.epoch) % every == 0):
                 save_checkpoint(folder / "checkpoint", state, history, tag=tag)
     except KeyboardInterrupt:
@@ -103,9 +107,10 @@ def _stalled(state: TrainState, plan: Plan) -> bool:
 
 
 def _fit(state: TrainState, model: PyTree, history: list[dict[str, float]], *, interrupted: bool = False) -> Fit:
-    best = state.best if np.isfinite(float(state.best_score)) else state.ema
+    found = restored(model, state.best if np.isfinite(float(state.best_score)) else state.ema)
     return Fit(
-        restored(model, best),
+        found,
+        found,
         float(state.best_score),
         int(state.best_epoch),
         int(state.epoch),
