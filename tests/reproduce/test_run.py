@@ -140,6 +140,17 @@ def test_rows_computed_from_stored_predictions_are_the_rows(whole, jobs, tmp_pat
     assert {row["seeds"] for row in stored if row["model"] == "mlp"} == {2}
 
 
+def test_a_committee_answers_with_the_mean_of_the_seeds_of_a_network(whole, jobs):
+    found = collect(jobs, whole)
+    told = {(one.model, one.seed): one.values for one in found.answers if one.protocol == "simulated:seen"}
+    np.testing.assert_allclose(told["mlp (committee)", 0], (told["mlp", 0] + told["mlp", 1]) / 2, atol=1e-6)
+    assert {model for model, _ in told if "committee" in model} == {"mlp (committee)"}, "chance has seeds, but is none"
+    error = {row.model: row.mean for row in found.rows if (row.metric, row.level) == ("MAE", "window")}
+    assert error["mlp (committee)"] <= error["mlp"], "a mean of answers is never worse than the mean of their errors"
+    alone = collect([job for job in jobs if job.seed == 0], whole)
+    assert not [row for row in alone.rows if "committee" in row.model], "one seed is no committee"
+
+
 def test_twin_a_changed_prediction_changes_the_rows(whole, jobs, tmp_path):
     found = collect(jobs, whole)
     bent = [replace(one, values=np.roll(one.values, 1, axis=1)) if one.model == "mlp" else one for one in found.answers]

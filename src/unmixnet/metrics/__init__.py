@@ -13,9 +13,12 @@ from unmixnet.metrics.concentration import (
 )
 from unmixnet.metrics.detection import auroc
 from unmixnet.metrics.mixture import acc_at_01, cosine, mae, ood_drop, support_f1, top_k_hit
+from unmixnet.metrics.paired import Difference, Tally, paired_difference
 
 __all__ = [
+    "Difference",
     "Interval",
+    "Tally",
     "acc_at_01",
     "accuracy_at_1",
     "accuracy_at_5",
@@ -29,6 +32,7 @@ __all__ = [
     "mae",
     "normalised_mae",
     "ood_drop",
+    "paired_difference",
     "r_squared",
     "slope",
     "support_f1",

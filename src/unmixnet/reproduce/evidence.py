@@ -10,6 +10,7 @@ from typing import Any
 from unmixnet.errors import ConfigError
 from unmixnet.peers.models import PEERS
 from unmixnet.provenance import provenance
+from unmixnet.reproduce.pairs import paired, scored_answers
 from unmixnet.reproduce.predictions import Answers, read_predictions, recording_rows
 from unmixnet.reproduce.results import collect
 from unmixnet.reproduce.run import Options, Watch, idle, jobs_of, run_jobs
@@ -18,7 +19,7 @@ from unmixnet.reproduce.studies import Study
 from unmixnet.reproduce.variants import Classical
 from unmixnet.reproduce.work import Work
 
-__all__ = ["Evidence", "agreement", "from_predictions", "gather"]
+__all__ = ["Evidence", "agreement", "from_predictions", "gather", "statements"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,12 +53,13 @@ def gather(
         quick=options.quick,
         size=options.size,
         seeds=options.seeds,
-        models=_statements(studies),
+        models=statements(studies),
         facts=[dataclasses.asdict(facts) for facts in found.facts],
         failures=[dataclasses.asdict(failure) for failure in failures],
         missing=found.missing,
         idle={study.name: idle(study, options) for study in studies},
         **(extras.values if extras else {}),
+        pairs=[dataclasses.asdict(pair) for pair in paired([*scored_answers(found.answers), *found.scored])],
         rows=rows,
     )
     return Evidence(result, found.answers)
@@ -82,7 +84,7 @@ def agreement(rows: Sequence[dict[str, Any]], stored: Sequence[dict[str, Any]]) 
     }
 
 
-def _statements(studies: Sequence[Study]) -> dict[str, str]:
+def statements(studies: Sequence[Study]) -> dict[str, str]:
     """For each model, what it is and what is to be known of it, in the first study that has it."""
     said: dict[str, str] = {}
     for variant in (variant for study in studies for variant in study.variants):

@@ -1,6 +1,6 @@
 """Predictions per recording, kept as Parquet, so that every score of a recording can be computed again."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from unmixnet.errors import UnmixError
 from unmixnet.peers.samples import Samples, Task
 from unmixnet.reproduce.rows import Row, score
 
-__all__ = ["Answers", "read_predictions", "recording_rows", "write_predictions"]
+__all__ = ["TRUTH", "Answers", "models_of", "read_predictions", "recording_rows", "samples_of", "write_predictions"]
 
 TRUTH = "truth"
 """Stands in place of a model's name for the labels."""
@@ -62,7 +62,8 @@ def read_predictions(path: Path) -> list[Answers]:
     import pandas as pd
 
     if not path.is_file():
-        raise UnmixError("no predictions are stored", where=str(path), remedy="Run without --from-predictions first")
+        remedy = "Run it without --from-predictions and --add first"
+        raise UnmixError("no predictions are stored", where=str(path), remedy=remedy)
     table = pd.read_parquet(path)
     keys = ["study", "protocol", "split", "task", "model", "seed"]
     found = []
@@ -74,25 +75,27 @@ def read_predictions(path: Path) -> list[Answers]:
     return found
 
 
-def recording_rows(answers: Iterable[Answers]) -> list[Row]:
-    """Scores of every model on every protocol, per recording."""
+def models_of(answers: Iterable[Answers]) -> Iterator[tuple[Answers, list[Answers]]]:
+    """The labels and all seeds of every model on every protocol."""
     groups: dict[tuple[str, str, str], list[Answers]] = {}
     for one in answers:
         groups.setdefault((one.protocol, one.split, one.model), []).append(one)
     truths = {protocol: members[0] for (protocol, _, model), members in groups.items() if model == TRUTH}
+    return ((truths[protocol], members) for (protocol, _, model), members in groups.items() if model != TRUTH)
+
+
+def recording_rows(answers: Iterable[Answers]) -> list[Row]:
+    """Scores of every model on every protocol, per recording."""
     rows = []
-    for (protocol, split, model), members in groups.items():
-        if model == TRUTH:
-            continue
-        truth = truths[protocol]
-        test = _samples(truth, members[0])
-        guesses = [np.asarray(one.values, float) for one in members]
-        names, resample = (protocol, split, model), NAMES[protocol][1]
+    for truth, members in models_of(answers):
+        names = members[0].protocol, members[0].split, members[0].model
+        guesses, resample = [np.asarray(one.values, float) for one in members], NAMES[names[0]][1]
+        test = samples_of(truth, members[0])
         rows += score(truth.task, guesses, test, names=names, resample=resample, level="recording")
     return rows
 
 
-def _samples(truth: Answers, answer: Answers) -> Samples:
+def samples_of(truth: Answers, answer: Answers) -> Samples:
     """The labels of the recordings that a model answered, in its order."""
     place = {name: i for i, name in enumerate(truth.recordings)}
     rows = [place[name] for name in answer.recordings]

@@ -8,11 +8,12 @@ import numpy as np
 
 from unmixnet.data.protocols import NAMES, Piece
 from unmixnet.peers.samples import Samples, Task, per_recording
+from unmixnet.reproduce.pairs import Scored, committee, scored
 from unmixnet.reproduce.predictions import TRUTH, Answers, recording_rows
 from unmixnet.reproduce.rows import Row, score
 from unmixnet.reproduce.run import task_of
 from unmixnet.reproduce.studies import Study
-from unmixnet.reproduce.variants import Variant
+from unmixnet.reproduce.variants import Network, Variant
 from unmixnet.reproduce.work import Finished, Job, Work
 
 __all__ = ["Collected", "ModelFacts", "collect"]
@@ -41,13 +42,15 @@ class Collected:
     rows: list[Row]
     answers: list[Answers]
     facts: list[ModelFacts]
+    scored: list[Scored]
+    """Per window; recordings can be scored from the answers."""
     missing: list[str]
     """Models that are not finished on every turn, as "study: model"; they have no rows."""
 
 
 def collect(jobs: Sequence[Job], work: Work) -> Collected:
     """Rows, predictions and facts of all jobs that are finished."""
-    everything = Collected([], [], [], [])
+    everything = Collected([], [], [], [], [])
     for study in dict.fromkeys(job.study for job in jobs):
         mine = [job for job in jobs if job.study is study]
         everything.answers.extend(_truths(study, mine))
@@ -73,13 +76,19 @@ def _add(
         per_seed = [[_whole(runs[turn, seed], protocol) for turn in turns] for seed in seeds]
         joined = [_joined(parts) for parts in per_seed]
         split = next(iter(runs.values()))[0].turn.splits[protocol]
-        for seed, (values, samples) in zip(seeds, joined, strict=True):
-            means = per_recording(values, samples.recordings).astype(np.float32)
-            into.answers.append(_answers(study, protocol, split, task, variant.name, seed, samples, means))
-        if "window" in variant.levels:
-            names, test = (protocol, split, variant.name), joined[0][1]
-            guesses = [values for values, _ in joined]
-            into.rows.extend(score(task, guesses, test, names=names, resample=NAMES[protocol][1], level="window"))
+        guesses, test, resample = [values for values, _ in joined], joined[0][1], NAMES[protocol][1]
+        asked = {variant.name: dict(zip(seeds, guesses, strict=True))}
+        if isinstance(variant, Network) and len(seeds) > 1:
+            asked[committee(variant.name)] = {0: np.mean(guesses, axis=0)}
+        for model, told in asked.items():
+            for seed, values in told.items():
+                means = per_recording(values, test.recordings).astype(np.float32)
+                into.answers.append(_answers(study, protocol, split, task, model, seed, test, means))
+            if "window" in variant.levels:
+                mine, place = [*told.values()], (protocol, split, "window")
+                names = protocol, split, model
+                into.rows.extend(score(task, mine, test, names=names, resample=resample, level="window"))
+                into.scored.append(scored(task, mine, test, place=place, model=model, resample=resample))
     done = [result.facts for (turn, seed), (_, result) in runs.items() if result is not None and seed in seeds]
     scores = [facts.validation for facts in done if facts.validation is not None]
     steps = [facts.iterations for facts in done if facts.iterations is not None]

@@ -7,12 +7,13 @@ import numpy as np
 
 from unmixnet.errors import ConfigError
 from unmixnet.reproduce.failures import error_of
+from unmixnet.reproduce.pairs import OWN
 from unmixnet.reproduce.predictions import TRUTH, Answers
 
 __all__ = ["OURS", "Table", "table_of"]
 
 OURS = ("unmixnet", "unmixnet, steady state")
-_NO_PEERS = (*OURS, "chance", "mean", "direct inverse")
+_NO_PEERS = (*OWN, "chance", "mean", "direct inverse")
 """Ours, controls, and the inverse through UnMixNet's own solver."""
 
 
