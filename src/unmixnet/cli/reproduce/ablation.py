@@ -8,6 +8,7 @@ import typer
 
 from unmixnet.cli.reproduce.options import (
     RESULTS,
+    Add,
     AsJson,
     Data,
     Done,
@@ -19,8 +20,9 @@ from unmixnet.cli.reproduce.options import (
     Stale,
     Studied,
     WorkIn,
+    keep,
     print_tables,
-    store,
+    selection,
 )
 
 __all__ = ["ablation"]
@@ -37,6 +39,7 @@ def ablation(
     work: WorkIn = None,
     stale: Stale = False,
     finished: Done = False,
+    add: Add = False,
     ray: OnRay = None,
     figure: Drawn = None,
     as_json: AsJson = False,
@@ -45,7 +48,6 @@ def ablation(
     """One rule switched off at a time: on new mixtures, on real recordings, and where gases drag each other along."""
     from unmixnet.reproduce.ablation import gather_ablation
     from unmixnet.reproduce.display import Display
-    from unmixnet.reproduce.predictions import write_predictions
     from unmixnet.reproduce.run import Options
     from unmixnet.reproduce.studies import chosen
     from unmixnet.reproduce.work import Work
@@ -53,15 +55,12 @@ def ablation(
     target = out or RESULTS / "ablation.json"
     kept = Work(work or Path("out/reproduce/ablation"), stale=stale)
     command = f"unmixnet reproduce ablation --seeds {seeds}" + (" --quick" if quick else "")
-    command += "".join(f" --study {name}" for name in study or ())
+    command += selection(only, study)
     options = Options(1 if quick else seeds, quick=quick, ray=ray)
     studies = chosen("ablation", tuple(study or ()), tuple(only or ()))
     with Display() as watch:
         found = gather_ablation(command, studies, data, kept, options, watch, finished=finished)
-    if out or not (only or study or quick):
-        store(found.result, target)
-        if target.is_file():
-            write_predictions(target.parent / "predictions" / f"{target.stem}.parquet", found.answers)
+    found = keep(found, target, "ablation", add=add, part=out is None and bool(only or study or quick))
     if figure is not None:
         from unmixnet.reproduce.coupling_figure import draw_coupling
 

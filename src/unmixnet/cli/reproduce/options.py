@@ -3,12 +3,16 @@
 import json
 from collections import defaultdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+if TYPE_CHECKING:
+    from unmixnet.reproduce.evidence import Evidence
+
 __all__ = [
     "RESULTS",
+    "Add",
     "Again",
     "AsJson",
     "Data",
@@ -22,7 +26,10 @@ __all__ = [
     "Stale",
     "Studied",
     "WorkIn",
+    "beside",
+    "keep",
     "print_tables",
+    "selection",
     "store",
 ]
 
@@ -40,6 +47,9 @@ Sized = Annotated[str, typer.Option("--size", help="Size of the networks: small 
 WorkIn = Annotated[Path | None, typer.Option("--work", help="Finished parts are kept here; a rerun skips them.")]
 Stale = Annotated[bool, typer.Option(help="Use finished parts though the code that made them has changed since.")]
 Again = Annotated[bool, typer.Option(help="Train nothing: compute the scores of recordings from stored predictions.")]
+Add = Annotated[
+    bool, typer.Option("--add", help="Put the models that were run into the stored results; the others stay there.")
+]
 Done = Annotated[bool, typer.Option("--finished", help="Train nothing: collect what is finished, name what is not.")]
 OnRay = Annotated[
     str | None, typer.Option("--ray", metavar="ADDRESS|local", help="Spread the trainings over a Ray cluster.")
@@ -52,6 +62,32 @@ def store(result: dict[str, object], target: Path | None) -> None:
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(json.dumps(result, indent=1) + "\n")
+
+
+def beside(target: Path) -> Path:
+    """Where the predictions of a result file are."""
+    return target.parent / "predictions" / f"{target.stem}.parquet"
+
+
+def keep(found: "Evidence", target: Path, name: str, *, add: bool, part: bool) -> "Evidence":
+    """Store results and the predictions beside them; a part of the studies of a command only where it is added."""
+    from unmixnet.reproduce.merge import merged
+    from unmixnet.reproduce.predictions import read_predictions, write_predictions
+    from unmixnet.reproduce.studies import STUDIES
+
+    if add and target.is_file():
+        found = merged(found, json.loads(target.read_text()), read_predictions(beside(target)), STUDIES[name])
+    elif part and (found.result["quick"] or not add):
+        return found
+    store(found.result, target)
+    if target.is_file():
+        write_predictions(beside(target), found.answers)
+    return found
+
+
+def selection(only: list[str] | None, study: list[str] | None) -> str:
+    """What was chosen, as it is said on the command line."""
+    return "".join(f" --study {name}" for name in study or ()) + "".join(f" --only '{name}'" for name in only or ())
 
 
 def print_tables(rows: list[dict]) -> None:

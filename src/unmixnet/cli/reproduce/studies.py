@@ -5,6 +5,7 @@ from pathlib import Path
 
 from unmixnet.cli.reproduce.options import (
     RESULTS,
+    Add,
     Again,
     AsJson,
     Data,
@@ -18,8 +19,10 @@ from unmixnet.cli.reproduce.options import (
     Stale,
     Studied,
     WorkIn,
+    beside,
+    keep,
     print_tables,
-    store,
+    selection,
 )
 
 __all__ = ["run_study", "simulated", "smellnet"]
@@ -34,15 +37,14 @@ def simulated(
     work: WorkIn = None,
     stale: Stale = False,
     finished: Done = False,
+    add: Add = False,
     from_predictions: Again = False,
     ray: OnRay = None,
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
     """Every model where the physics is true: 12 substances, 4 and 8 sensors, new sessions and new mixtures."""
-    run_study(
-        "simulated", None, only, study, seeds, quick, size, work, stale, finished, from_predictions, as_json, out, ray
-    )
+    run_study("simulated", data=None, **locals())  # the options, as they are named above
 
 
 def smellnet(
@@ -55,19 +57,19 @@ def smellnet(
     work: WorkIn = None,
     stale: Stale = False,
     finished: Done = False,
+    add: Add = False,
     from_predictions: Again = False,
     ray: OnRay = None,
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
     """Every model on SmellNet: official and clean splits, new sessions, new mixtures, 50 substances."""
-    run_study(
-        "smellnet", data, only, study, seeds, quick, size, work, stale, finished, from_predictions, as_json, out, ray
-    )
+    run_study("smellnet", **locals())
 
 
 def run_study(
     name: str,
+    *,
     data: Path | None,
     only: list[str] | None,
     study: list[str] | None,
@@ -77,16 +79,16 @@ def run_study(
     work: Path | None,
     stale: bool,
     finished: bool,
+    add: bool,
     from_predictions: bool,
     as_json: bool,
     out: Path | None,
-    ray: str | None = None,
+    ray: str | None,
 ) -> None:
-    """Run studies, or score their stored predictions; a part of them is stored only where `--out` says."""
+    """Run studies, or score their stored predictions; a part of them is stored only where `--out` or `--add` says."""
     from unmixnet.errors import ConfigError
     from unmixnet.reproduce import evidence
     from unmixnet.reproduce.display import Display
-    from unmixnet.reproduce.predictions import write_predictions
     from unmixnet.reproduce.run import Options
     from unmixnet.reproduce.studies import chosen
     from unmixnet.reproduce.work import Work
@@ -95,12 +97,13 @@ def run_study(
         raise ConfigError(f"no size {size!r}", remedy="Choose small or paper")
     title = name if size == "small" else f"{name}-{size}"
     target = out or RESULTS / f"{title}.json"
-    beside = target.parent / "predictions" / f"{target.stem}.parquet"
     folder = work or Path("out/reproduce") / name
     command = f"unmixnet reproduce {name} --seeds {seeds}" + (" --quick" if quick else "")
-    command += "" if size == "small" else f" --size {size}"
-    if from_predictions or (as_json and not folder.exists() and beside.is_file()):
-        result = evidence.from_predictions(f"unmixnet reproduce {name} --from-predictions", beside, target)
+    command += ("" if size == "small" else f" --size {size}") + selection(only, study)
+    if add and from_predictions:
+        raise ConfigError("stored predictions are there already", remedy="Leave out --add or --from-predictions")
+    if from_predictions or (as_json and not folder.exists() and beside(target).is_file()):
+        result = evidence.from_predictions(f"unmixnet reproduce {name} --from-predictions", beside(target), target)
     else:
         options = Options(1 if quick else seeds, size, quick, ray=ray)
         studies = chosen(name, tuple(study or ()), tuple(only or ()))
@@ -108,11 +111,8 @@ def run_study(
             found = evidence.gather(
                 command, studies, data, Work(folder, stale=stale), options, watch, finished=finished
             )
-        result = found.result
-        if out or not (only or study or quick):
-            store(result, target)
-            if target.is_file():
-                write_predictions(beside, found.answers)
+        part = out is None and bool(only or study or quick)
+        result = keep(found, target, name, add=add, part=part).result
     if as_json:
         print(json.dumps(result, indent=1))
     else:
