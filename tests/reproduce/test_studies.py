@@ -133,6 +133,24 @@ def test_twin_what_a_baseline_uses_makes_it_anew():
     assert len(set(keys)) == 3
 
 
+def test_other_networks_see_base_as_its_authors_do_and_unmixnet_does_not():
+    (study,) = chosen("smellnet", ("base",))
+    networks = {v.name: config_of(study, v, Options()) for v in study.variants if isinstance(v, Network)}
+    seen = {name: config.data.difference for name, config in networks.items()}
+    assert seen.pop("ldac") == seen.pop("unmixnet") == 0 and set(seen.values()) == {25}
+    assert max(config.data.window_s for config in networks.values()) == networks["unmixnet"].data.window_s
+
+
+def test_slow_networks_have_few_seeds_where_a_seed_is_many_fits():
+    for study in STUDIES["smellnet"]:
+        few = {v.name: v.most_seeds for v in study.variants if isinstance(v, Network) and v.most_seeds < 10}
+        assert set(few) == (set() if study.name in ("official", "clean", "new-session") else {"scentformer", "ldac"})
+    study = STUDIES["simulated"][0]
+    jobs = turn_jobs(study, turns_of(study.protocols, None)[0], Options(seeds=3))
+    count = {name: sum(job.variant.name == name for job in jobs) for name in ("mlp", "mean", "direct inverse")}
+    assert count == {"mlp": 3, "mean": 1, "direct inverse": 1}
+
+
 def test_an_unknown_study_or_model_names_the_known_ones():
     with pytest.raises(ConfigError, match="simulated-8"):
         chosen("simulated", ("simulted",))

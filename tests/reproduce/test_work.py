@@ -102,7 +102,7 @@ def test_jobs_of_quick_and_of_paper_size_are_jobs_of_their_own():
     keys = [{job.variant.name: job.key for job in some} for some in jobs]
     assert len({some["mlp"] for some in keys}) == len({some["direct inverse"] for some in keys}) == 3
     assert len({some["ridge"] for some in keys}) == 1
-    assert [job.seed for job in jobs[0]] == [0, 0, 1, 0, 1]
+    assert [job.seed for job in jobs[0]] == [0, 0, 1, 0], "ridge, two seeds of mlp, one of the slow inverse"
 
 
 def test_the_rest_is_expected_to_take_as_long_as_its_like_did(job):

@@ -9,13 +9,14 @@ import unmixnet
 
 __all__ = ["code_version", "stripped"]
 
-TRAINING = tuple(f"training/{name}.py" for name in ("epoch", "examples", "loss", "mixing", "run", "trainer"))
+SIGNAL = tuple(f"data/{name}.py" for name in ("preprocess", "response", "temporal"))
+TRAINING = (*(f"training/{name}.py" for name in ("epoch", "examples", "loss", "mixing", "run", "trainer")), *SIGNAL)
 SCHOOLING = tuple(f"training/{name}.py" for name in ("calibration", "gauss_newton", "schooling", "virtual"))
 UNMIXNET = (*TRAINING, *SCHOOLING, "model", "objective", "physics")
 BASELINE = (*TRAINING, "baselines")
 INVERSE = (*UNMIXNET, "baselines/direct_inverse.py")
-STEADY = ("steady", "data/preprocess.py", "data/response.py")
-PEER = ("peers", "data/preprocess.py", "data/response.py", "data/temporal.py")
+STEADY = ("steady", *SIGNAL)
+PEER = ("peers", "model/statistics.py", *SIGNAL)
 
 
 @cache

@@ -63,6 +63,7 @@ def run_efficiency(
     Arguments:
         stored: result file of `reproduce smellnet`, whose errors stand beside the costs.
     """
+    load = round(os.getloadavg()[0], 2)
     with tempfile.TemporaryDirectory() as folder:
         wanted = cases(quick=quick, windows="" if quick else _recorded(root, Path(folder) / "windows.npy"))
         tick = progress("efficiency", len(wanted))
@@ -73,7 +74,7 @@ def run_efficiency(
     return provenance(
         "unmixnet reproduce efficiency" + (" --quick" if quick else ""),
         quick=quick,
-        load=round(os.getloadavg()[0], 2),
+        load_before=load,
         batch=BATCH,
         meanings=MEANINGS,
         errors=errors_of(stored),

@@ -20,6 +20,7 @@ class Network:
         changes: what it changes in the recipe, e.g. `{"model.diffusion": "fick"}`.
         note: what a reader of the table has to know.
         keep: whether the weights are kept beside the predictions.
+        most_seeds: fewer where a training takes long.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Network:
     note: str = ""
     keep: bool = False
     seeded: bool = True
+    most_seeds: int = 10
     levels: tuple[str, ...] = ("window", "recording")
 
 
@@ -44,6 +46,7 @@ class Classical:
     windows: "Preprocessing"
     seeded: bool
     note: str = ""
+    most_seeds: int = 10
     levels: tuple[str, ...] = ("window", "recording")
 
 
@@ -59,6 +62,7 @@ class Inverse:
     of: str = "unmixnet"
     note: str = "no encoder; the coefficients of unmixnet of the same seed; one window of each recording"
     seeded: bool = True
+    most_seeds: int = 1
     levels: tuple[str, ...] = ("recording",)
 
 
@@ -74,6 +78,7 @@ class Posterior:
     name: str = "unmixnet, steady state"
     note: str = "mean level of the recording; no encoder, no network: the law's exact posterior over mixtures"
     seeded: bool = False
+    most_seeds: int = 1
     levels: tuple[str, ...] = ("recording",)
 
 
@@ -92,14 +97,14 @@ ABLATIONS = (
 )
 """UnMixNet with one thing switched off or replaced; one that changes nothing in a recipe is not run."""
 
-_SLOW = "at most 40 epochs, since an epoch takes many times longer than the others'"
+_EPOCHS = "at most 40 epochs, since an epoch takes many times longer than the others'"
 BASELINES = (
     Network("mlp", {"model.name": "mlp", "training.rate": 1e-3}),
     Network("cnn-lstm", {"model.name": "cnn-lstm", "training.rate": 1e-3}),
     Network("itransformer", {"model.name": "itransformer", "training.rate": 5e-4}),
-    Network("scentformer", {"model.name": "scentformer", "training.rate": 3e-4, "training.epochs": 40}, _SLOW),
+    Network("scentformer", {"model.name": "scentformer", "training.rate": 3e-4, "training.epochs": 40}, _EPOCHS),
     Network("adr-gnn", {"model.name": "adr-gnn", "training.rate": 1e-3}),
-    Network("ldac", {"model.name": "ldac", "training.rate": 5e-4, "training.epochs": 40}, _SLOW),
+    Network("ldac", {"model.name": "ldac", "training.rate": 5e-4, "training.epochs": 40}, _EPOCHS),
 )
 """Neural baselines; peak learning rates as their authors have them."""
 
