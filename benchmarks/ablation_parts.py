@@ -114,8 +114,8 @@ def _costs(record: dict) -> list[str]:
             _name(row),
             _plain(row["parameters"], "{:,}"),
             _plain(row["epoch_s"], "{:.3g}"),
-            f"{row['latency_ms']:.3g}",
-            f"{row['throughput']:,.0f}" if row["throughput"] > 20 else f"{row['throughput']:.2g}",
+            _amount(row["latency_ms"], 3),
+            _amount(row["throughput"], 2),
             _plain(row["buffers_MB"], "{:.3g}"),
             f"{row['resident_MB']:.0f}",
         ]
@@ -128,7 +128,7 @@ def _costs(record: dict) -> list[str]:
 def _ratios(record: dict) -> list[str]:
     keys = {"epoch_s": "time per epoch", "latency_ms": "latency", "throughput": "throughput", "buffers_MB": "buffers"}
     lines = [
-        [_name(row), *(_plain(row[to][key], "{:.2g}") for to in ("over_unmixnet", "over_adr_gnn") for key in keys)]
+        [_name(row), *(_amount(row[to][key], 2) for to in ("over_unmixnet", "over_adr_gnn") for key in keys)]
         for row in record["rows"]
     ]
     first, second = "over unmixnet (small), answer", "over ADR-GNN of its size"
@@ -169,6 +169,11 @@ def _plain(value: float | None, form: str) -> str:
     return "" if value is None else form.format(value)
 
 
+def _amount(value: float | None, digits: int) -> str:
+    """Whole from 100 on, where fewer digits would be written as a power of ten."""
+    return _plain(value, "{:,.0f}" if value and value >= 100 else f"{{:.{digits}g}}")
+
+
 def _number(row: dict | None, best: float | None) -> str:
     if row is None:
         return ""
@@ -193,6 +198,7 @@ def _source(record: dict) -> list[str]:
     for study in dict.fromkeys(name.split(": ")[0] for name in record.get("missing", ())):
         models = [name.split(": ")[1] for name in record["missing"] if name.split(": ")[0] == study]
         lines.append(f"Not finished on {study}: {', '.join(models)}.")
-    if "load" in record and record["load"] > record["machine"]["cores"] / 2:
-        lines.append(f"The machine was busy with other work (load {record['load']:g}): believe ratios, not times.")
+    load = record.get("load_before", 0.0)
+    if load > record["machine"]["cores"] / 2:
+        lines.append(f"The machine was busy (load {load:g}): believe ratios, not times.")
     return lines

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-__all__ = ["made_by", "table"]
+__all__ = ["made_by", "scored", "table"]
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
@@ -14,9 +14,23 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
+def scored(row: dict | None, *, interval: bool = False) -> str:
+    """A row's mean and its deviation over seeds, with its interval if wanted; nothing where there is no row."""
+    if row is None:
+        return ""
+    spread = f" ± {row['sd']:.3f}" if row["seeds"] > 1 else ""
+    return f"{row['mean']:.3f}{spread}" + (f" [{row['lo']:.3f}, {row['hi']:.3f}]" if interval else "")
+
+
 def made_by(record: dict, *, detail: str = "") -> str:
-    """Command, commit, date and machine of a result file; `detail` names one of the machine's programs, e.g. jax."""
+    """Command, commit, date and machine of a result file, and of the runs that it was added to.
+
+    Arguments:
+        detail: one of the machine's programs, e.g. jax.
+    """
     machine = record["machine"]
     where = f"{machine['processor']}, {machine['cores']} cores"
     where += f", {'Python' if detail == 'python' else detail} {machine[detail]}" if detail else ""
-    return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {where}."
+    before = list(dict.fromkeys(f"`{run['command']}`, commit {run['commit']}" for run in record.get("earlier", ())))
+    added = f" Added to {'; '.join(before)}." if before else ""
+    return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {where}.{added}"

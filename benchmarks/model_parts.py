@@ -2,7 +2,10 @@
 
 from collections.abc import Iterable
 
-from benchmarks.markdown import made_by, table
+from benchmarks.markdown import made_by, scored, table
+from benchmarks.overview_parts import overview_part
+
+from unmixnet.reproduce.pairs import OWN
 
 __all__ = ["bundles_part", "novelty_part", "simulated_part", "smellnet_part", "training_part"]
 
@@ -11,7 +14,7 @@ _PLACES = [(f"{data}:{split}", title) for data, title in (("simulated", "4 senso
 _BOUND = "Cramér–Rao"
 _LEVELS = ("recording", "window")
 _STUDIES = {"smellnet-base:official": "base", "smellnet-base:six-fold": "base-six-fold"}
-_METRICS = {"MAE": ("MAE", "acc@0.1", "TopK hit", "support F1@0.1"), "Acc@1": ("Acc@1", "Acc@5", "macro-F1")}
+_METRICS = {"MAE": ("MAE", "acc@0.1", "TopK hit", "support F1@0.1", "cosine"), "Acc@1": ("Acc@1", "Acc@5", "macro-F1")}
 
 
 def simulated_part(record: dict, part: str) -> list[str]:
@@ -107,7 +110,11 @@ def _learned(error: dict | None) -> list[str]:
 
 
 def smellnet_part(record: dict, part: str) -> list[str]:
-    """One protocol: every model, per recording and per window; nulls and peers first."""
+    """One protocol: every model, per recording and per window; nulls and peers first. Or `pairs`, `overview:SPLIT`."""
+    if part == "pairs":
+        return [*_pairs(record), "", *_source({**record, "missing": []})]
+    if part.startswith("overview:"):
+        return [*overview_part(record, part.partition(":")[2]), "", *_source({**record, "missing": []})]
     rows = [row for row in record["rows"] if row["protocol"] == part]
     if not rows:
         return [f"{part}: not in this run.", "", *_source({**record, "missing": []})]
@@ -117,11 +124,51 @@ def smellnet_part(record: dict, part: str) -> list[str]:
     metrics = next(names for first, names in _METRICS.items() if any(r["metric"] == first for r in rows))
     columns = [(metric, level) for metric in metrics for level in _LEVELS]
     lines = [
-        [model, *(_value(found.get((model, *column)), interval=i == 0) for i, column in enumerate(columns))]
+        [model, *(scored(found.get((model, *column)), interval=i == 0) for i, column in enumerate(columns))]
         for model in dict.fromkeys(r["model"] for r in rows)
     ]
     notes = [f"{'; '.join(models)}: {note}." for note, models in _notes(record.get("facts", []), study).items()]
     return [*table(["model", *(", ".join(column) for column in columns)], lines), "", *notes, *_source(record)]
+
+
+def _pairs(record: dict) -> list[str]:
+    """Ours beside the null and the best of the others on every protocol, per recording; for classes per window too."""
+    compared = {(p["protocol"], p["level"], p["model"], p["other"]): p for p in record["pairs"]}
+    tables: dict[tuple[str, str, str], dict[str, float]] = {}
+    for row in record["rows"]:
+        if (row["metric"], row["level"]) in (("MAE", "recording"), ("Acc@1", "recording"), ("Acc@1", "window")):
+            tables.setdefault((row["protocol"], row["metric"], row["level"]), {})[row["model"]] = row["mean"]
+    lines = []
+    for (protocol, metric, level), means in sorted(tables.items(), key=lambda item: _place(item[0][0], record)):
+        others = {model: mean for model, mean in means.items() if model not in OWN}
+        best = (min if metric == "MAE" else max)(others, key=lambda model: others[model])
+        null = means.get("mean", means.get("chance"))
+        for model in (model for model in OWN if model in means):
+            about = [protocol, f"{metric}, {level}", "" if null is None else f"{null:.3f}"]
+            names = [f"{model} {means[model]:.3f}", f"{best} {others[best]:.3f}"]
+            lines.append([*about, *names, *_told(compared.get((protocol, level, model, best)))])
+    columns = [
+        "protocol",
+        "score",
+        "mean of training, or chance",
+        "ours",
+        "best of the others",
+        "difference",
+        "p",
+        "resampled",
+    ]
+    return table(columns, lines)
+
+
+def _place(protocol: str, record: dict) -> int:
+    """Protocols as they come in the rows."""
+    return list(dict.fromkeys(row["protocol"] for row in record["rows"])).index(protocol)
+
+
+def _told(pair: dict | None) -> list[str]:
+    if pair is None:
+        return ["not run together", "", ""]
+    return [f"{pair['mean']:+.3f} [{pair['lo']:+.3f}, {pair['hi']:+.3f}]", f"{pair['p']:.3f}", str(pair["n"])]
 
 
 def _notes(facts: list[dict], study: str) -> dict[str, list[str]]:
@@ -131,13 +178,6 @@ def _notes(facts: list[dict], study: str) -> dict[str, list[str]]:
         if fact["study"] == study and fact["note"]:
             found.setdefault(fact["note"], []).append(fact["model"])
     return found
-
-
-def _value(row: dict | None, *, interval: bool) -> str:
-    if row is None:
-        return ""
-    spread = f" ± {row['sd']:.3f}" if row["seeds"] > 1 else ""
-    return f"{row['mean']:.3f}{spread}" + (f" [{row['lo']:.3f}, {row['hi']:.3f}]" if interval else "")
 
 
 def training_part(record: dict) -> list[str]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.ablation_parts import ablation_part, efficiency_part
 from benchmarks.calibrate_parts import calibrate_part
+from benchmarks.cost_parts import cost_part
 from benchmarks.figure_parts import failures_part, figures_part
 from benchmarks.markdown import made_by
 from benchmarks.model_parts import bundles_part, novelty_part, simulated_part, smellnet_part, training_part
@@ -95,6 +96,7 @@ PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "solver": solver_part,
     "simulated": simulated_part,
     "smellnet": smellnet_part,
+    "smellnet-paper": smellnet_part,
     "soak": _soak,
     "ablation": ablation_part,
     "efficiency": efficiency_part,
@@ -108,6 +110,7 @@ PARTS: dict[str, Callable[[dict, str], list[str]]] = {
 LATER = {
     "simulated": "unmixnet reproduce simulated",
     "smellnet": "unmixnet reproduce smellnet",
+    "smellnet-paper": "unmixnet reproduce smellnet --size paper --study clean",
     "training": "unmixnet bench training --output benchmarks/results/training.json",
     "novelty": "unmixnet reproduce novelty",
     "states": "unmixnet reproduce states",
@@ -133,6 +136,8 @@ def filled(page: str, results: Path = RESULTS) -> str:
         if name in LATER and not path.is_file():
             return f"{match[1]}Not measured yet: run `{LATER[name]}`.\n{match[3]}"
         record = json.loads(path.read_text())
+        if part == "cost":
+            return match[1] + "\n".join(cost_part(record)) + "\n" + match[3]
         lines = PARTS[name](record, part) if part else TABLES[name](record)
         return match[1] + "\n".join(lines) + "\n" + match[3]
 

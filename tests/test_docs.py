@@ -100,6 +100,28 @@ def test_smellnet_shows_recordings_and_windows_beside_each_other(tmp_path):
     assert "not how well" in page
 
 
+def test_ours_stand_beside_the_null_and_the_best_of_the_others(tmp_path):
+    def row(model, mean, level="recording", metric="MAE"):
+        return {"protocol": "new", "level": level, "metric": metric, "model": model, "mean": mean}
+
+    def pair(other, mean, level="recording"):
+        told = {"mean": mean, "lo": -0.03, "hi": 0.01, "p": 0.25, "n": 22}
+        return {"protocol": "new", "level": level, "model": "unmixnet", "other": other, **told}
+
+    errors = [row("mean", 0.14), row("ridge", 0.12), row("trees", 0.11), row("unmixnet", 0.1)]
+    named = [
+        row(model, mean, "window", "Acc@1") for model, mean in (("chance", 0.02), ("trees", 0.6), ("unmixnet", 0.1))
+    ]
+    hidden = [row("unmixnet", 0.3, level="window"), row("mean", 0.2, metric="cosine")]
+    pairs = [pair("trees", -0.01), pair("ridge", -0.02), pair("chance", 0.08, "window")]
+    stored(tmp_path, "smellnet", rows=[*errors, *named, *hidden], pairs=pairs)
+    lines = [line for line in filled(table("smellnet:pairs"), tmp_path).splitlines() if line.startswith("| new")]
+    assert lines == [
+        "| new | MAE, recording | 0.140 | unmixnet 0.100 | trees 0.110 | -0.010 [-0.030, +0.010] | 0.250 | 22 |",
+        "| new | Acc@1, window | 0.020 | unmixnet 0.100 | trees 0.600 | not run together |  |  |",
+    ]
+
+
 def test_a_training_step_shows_its_shares(tmp_path):
     stored(
         tmp_path,

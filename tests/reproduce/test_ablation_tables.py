@@ -89,13 +89,13 @@ def efficiency() -> dict:
         {**usual, **direct},
     ]
     errors = {"unmixnet": {"smellnet-mixture:clean:unseen": 0.12}, "direct inverse": {}}
-    return {"rows": rows, "errors": errors, "load": 9.0}
+    return {"rows": rows, "errors": errors, "load_before": 9.0}
 
 
 def test_costs_and_ratios_are_those_stored(tmp_path, efficiency):
     text = page(tmp_path, "efficiency:costs", **efficiency)
     assert "| unmixnet, answer (`small`) | 1,234 | 2 | 4 | 600 | 1 | 90 |" in text
-    assert "busy with other work (load 9)" in text
+    assert "busy (load 9)" in text
     assert "| 0.5 |" in page(tmp_path, "efficiency:ratios", **efficiency)
 
 
