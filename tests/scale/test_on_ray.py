@@ -20,6 +20,7 @@ from unmixnet.scale.places import OnRay
 from unmixnet.scale.spread import spread
 
 
+@pytest.mark.soak
 def test_an_archive_on_two_nodes_with_a_worker_killed_is_that_of_one_process(nodes, bundle, tmp_path, monkeypatch):
     monkeypatch.setattr("unmixnet.archive.inputs._UNIT_FILES", 4)
     write_csv(tmp_path / "in", 16)
@@ -37,6 +38,7 @@ def test_an_archive_on_two_nodes_with_a_worker_killed_is_that_of_one_process(nod
     assert not list((tmp_path / "there" / "windows").glob(".*")), "what the killed worker left is removed"
 
 
+@pytest.mark.soak
 def test_a_sweep_on_two_nodes_with_a_worker_killed_has_the_same_metrics_to_the_bit(nodes, tmp_path):
     jobs = study.jobs(tmp_path)
     here, there = Work(tmp_path / "here"), Work(tmp_path / "there")
