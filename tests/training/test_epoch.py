@@ -182,6 +182,14 @@ def test_physical_coefficients_take_longer_steps_than_the_encoder():
     assert float(pace.species[0, 0]) == float(pace.kinetics.pairs.B[0, 0, 0]) == 3.0
 
 
+def test_what_was_taken_from_the_recordings_stays_whatever_the_decay():
+    reader = float32(tiny_model(reading="statistics"))
+    pace = _pace(eqx.filter(reader, eqx.is_inexact_array), 3.0)
+    trunk = restored(reader, jnp.asarray(pace)).encoder.trunk
+    assert not np.any(trunk.air) and not np.any(trunk.mu) and not np.any(trunk.sigma)
+    assert np.all(trunk.W == 1), "twin: the layer behind them is learned"
+
+
 @pytest.mark.parametrize(("n", "batch", "steps"), [(1, 4, 1), (8, 4, 2), (9, 4, 3)])
 def test_every_recording_is_seen_in_an_epoch(n, batch, steps):
     assert steps_per_epoch(n, batch) == steps

@@ -6,7 +6,8 @@ r"""What a window holds, whenever it happened: statistics of compressed levels a
 
 Readings of cheap sensors have heavy tails: a few loud substances would be all that a network sees; [·]₃ cuts at three
 deviations. Before the window a trace is taken to have stood at its first value. All of this belongs to the sensors at
-hand; air, μ and σ start with those of the training recordings (`fitted`).
+hand; air, μ and σ are those of the training recordings (`fitted`). They are not learned any further: slopes through
+every sample of a window would be more than half of a training step.
 """
 
 import equinox as eqx
@@ -43,7 +44,8 @@ class Statistics(eqx.Module):
 
     def __call__(self, Y: Float[Array, "T M"]) -> Float[Array, "M d"]:
         """Tokens of the sensors."""
-        s = jnp.clip((self.found(Y) - self.mu) / self.sigma, -_FAR, _FAR)
+        mu, sigma = jax.lax.stop_gradient((self.mu, self.sigma))
+        s = jnp.clip((self.found(Y) - mu) / sigma, -_FAR, _FAR)
         return jnp.einsum("mds,ms->md", self.W, s) + self.b
 
     def fitted(self, windows: Float[Array, "n T M"], air: Float[Array, " M"]) -> "Statistics":
@@ -55,7 +57,7 @@ class Statistics(eqx.Module):
 
     def found(self, Y: Float[Array, "T M"]) -> Float[Array, "M S"]:
         """s of every sensor."""
-        x = jnp.stack([Y - self.air, *(Y - _earlier(Y, lag) for lag in self.lags)])
+        x = jnp.stack([Y - jax.lax.stop_gradient(self.air), *(Y - _earlier(Y, lag) for lag in self.lags)])
         v = jax.lax.optimization_barrier(_compressed(x))  # else XLA computes it again for each statistic
         kept = jnp.mean(v, axis=1), _deviation(v, _FLOOR), -jnp.max(-v, axis=1), jnp.max(v, axis=1), v[:, -1]
         s = jnp.stack([*kept, jnp.log(_deviation(x, _STILL))], axis=-1)

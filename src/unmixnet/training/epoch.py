@@ -18,6 +18,7 @@ import optax
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from unmixnet.model.statistics import Statistics
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.training.answers import answers
 from unmixnet.training.loss import Batch, Recipe, batch_loss
@@ -254,9 +255,19 @@ def _windows(arrays: Arrays, rows: np.ndarray, window: int, draw: np.random.Gene
 
 
 def _pace(params: PyTree, factor: float) -> np.ndarray:
-    """Factor on the steps of every entry: those of the physical coefficients are longer than the encoder's."""
+    """Factor on the steps of every entry: those of the physical coefficients are longer than the encoder's, and what
+    was taken from the recordings stays, whatever the decay."""
     if not isinstance(params, UnMixNet):
         return np.ones((), np.float32)
     ones = jax.tree.map(lambda leaf: np.full(leaf.shape, factor, np.float32), params)
     ones = eqx.tree_at(lambda m: m.encoder, ones, jax.tree.map(np.ones_like, ones.encoder))
+    if isinstance(ones.encoder.trunk, Statistics):
+        ones = eqx.tree_at(_taken, ones, jax.tree.map(np.zeros_like, _taken(ones)))
     return np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(ones)])
+
+
+def _taken(model: UnMixNet) -> tuple[Any, ...]:
+    """What an encoder has from the recordings that it was fitted to."""
+    trunk = model.encoder.trunk
+    assert isinstance(trunk, Statistics), "nothing else is taken from recordings"
+    return trunk.air, trunk.mu, trunk.sigma
