@@ -4,11 +4,10 @@ import time
 from collections.abc import Sequence
 
 import numpy as np
-from jaxtyping import PyTree
 
 from unmixnet.data.protocols import Piece
 from unmixnet.peers.samples import Samples, gather_samples, per_recording
-from unmixnet.reproduce.benches import Tick
+from unmixnet.reproduce.benches import Tensors, Tick
 from unmixnet.reproduce.recall import Recall
 from unmixnet.reproduce.turns import Turn
 from unmixnet.reproduce.variants import Posterior
@@ -26,7 +25,7 @@ class SteadyBench:
         self._read = lambda pieces: [recall(turn.data, piece) for piece in pieces]
         self._ready = variant.windows.fit(self._read(turn.train))
 
-    def run(self, seed: int, tick: Tick) -> tuple[Finished, PyTree]:
+    def run(self, seed: int, tick: Tick) -> tuple[Finished, Tensors]:
         """Fit and test."""
         began = time.monotonic()
         y, samples = self._levels(self.turn.train)
@@ -41,7 +40,7 @@ class SteadyBench:
             owner = np.array([place[path] for path in dict.fromkeys(test.recordings)])
             guesses[protocol] = Guess(law.shares(level), owner)
         facts = Facts(law.law.log_A.size + law.law.log_n.size, seconds=time.monotonic() - began)
-        return Finished(guesses, facts), None
+        return Finished(guesses, facts), {}
 
     def _levels(self, pieces: Sequence[Piece]) -> tuple[np.ndarray, Samples]:
         """Mean signal of each recording, (n, M), in the order of first appearance."""
