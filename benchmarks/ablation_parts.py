@@ -2,6 +2,7 @@
 
 from benchmarks.markdown import made_by, table
 
+from unmixnet.reproduce.pairs import committee
 from unmixnet.reproduce.variants import ABLATIONS, UNMIXNET
 
 __all__ = ["ablation_part", "efficiency_part"]
@@ -41,11 +42,15 @@ def ablation_part(record: dict, part: str) -> list[str]:
 
 
 def _scores(record: dict) -> list[str]:
-    """MAE and TopK hit per recording on every place; best MAE among UnMixNet and its ablations in bold."""
+    """MAE and TopK hit per recording on every place, trainings one by one; best MAE among UnMixNet and its ablations in
+    bold."""
     found = {(r["model"], r["protocol"], r["metric"]): r for r in record["rows"] if r["level"] == "recording"}
-    models = list(dict.fromkeys(m for m, p, metric in found if metric == "MAE" and p in _PLACES))
-    places = [place for place in _PLACES if any(p == place and m == "MAE" for _, p, m in found)]
     ours = [variant.name for variant in (UNMIXNET, *ABLATIONS)]
+    together = {committee(name) for name in ours}
+    models = [
+        m for m in dict.fromkeys(m for m, p, metric in found if metric == "MAE" and p in _PLACES) if m not in together
+    ]
+    places = [place for place in _PLACES if any(p == place and m == "MAE" for _, p, m in found)]
     best = {
         place: min((found[m, place, "MAE"]["mean"] for m in ours if (m, place, "MAE") in found), default=None)
         for place in places
