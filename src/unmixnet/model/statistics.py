@@ -6,8 +6,8 @@ r"""What a window holds, whenever it happened: statistics of compressed levels a
 
 Readings of cheap sensors have heavy tails: a few loud substances would be all that a network sees; [·]₃ cuts at three
 deviations. Before the window a trace is taken to have stood at its first value. All of this belongs to the sensors at
-hand; air, μ and σ are those of the training recordings (`fitted`). They are not learned any further: slopes through
-every sample of a window would be more than half of a training step.
+hand; air, μ and σ are those of the training recordings (`fitted`). They are not learned any further, which would take
+slopes through every sample of a window.
 """
 
 import equinox as eqx
