@@ -1,24 +1,28 @@
-"""What the evidence itself costs: how long the trainings behind a result file took."""
+"""What the evidence itself costs: how long the trainings behind the result files took."""
 
-from benchmarks.markdown import made_by, table
+from collections.abc import Mapping
 
-__all__ = ["cost_part"]
+from benchmarks.markdown import table
 
+__all__ = ["FILES", "cost_part"]
 
-def cost_part(record: dict) -> list[str]:
-    """Trainings and hours of every study, and the model that took most of them."""
-    studies = dict.fromkeys(fact["study"] for fact in record["facts"])
-    lines = [_line(study, [fact for fact in record["facts"] if fact["study"] == study]) for study in studies]
-    whole = _line("together", record["facts"]) if len(lines) > 1 else None
-    columns = ["study", "fits", "hours of one core", "most of them", "its hours", "slowest model, min a fit"]
-    return [*table(columns, [*lines, *([whole] if whole else [])]), "", made_by(record)]
+FILES = ("smellnet", "smellnet-paper", "ablation", "simulated")
+"""Results that trainings are behind, by the table they make."""
 
 
-def _line(name: str, facts: list[dict]) -> list[str]:
+def cost_part(records: Mapping[str, dict]) -> list[str]:
+    """Trainings and hours of every study of every file, and the model that took most of them."""
+    facts = [{**fact, "of": (name, fact["study"])} for name, record in records.items() for fact in record["facts"]]
+    lines = [_line(*of, [fact for fact in facts if fact["of"] == of]) for of in dict.fromkeys(f["of"] for f in facts)]
+    columns = ["results", "study", "fits", "hours of one core", "most of them", "its hours", "slowest model, min a fit"]
+    return table(columns, [*lines, _line("all", "together", facts)])
+
+
+def _line(file: str, study: str, facts: list[dict]) -> list[str]:
     hours: dict[str, float] = {}
     for fact in facts:
         hours[fact["model"]] = hours.get(fact["model"], 0.0) + fact["runs"] * fact["seconds"] / 3600
     most = max(hours, key=lambda model: hours[model])
     slowest = max(fact["seconds"] for fact in facts) / 60
     fits = sum(fact["runs"] for fact in facts)
-    return [name, f"{fits:,}", f"{sum(hours.values()):.2f}", most, f"{hours[most]:.2f}", f"{slowest:.1f}"]
+    return [file, study, f"{fits:,}", f"{sum(hours.values()):.2f}", most, f"{hours[most]:.2f}", f"{slowest:.1f}"]

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.ablation_parts import ablation_part, efficiency_part
 from benchmarks.calibrate_parts import calibrate_part
-from benchmarks.cost_parts import cost_part
+from benchmarks.cost_parts import FILES, cost_part
 from benchmarks.figure_parts import failures_part, figures_part
 from benchmarks.markdown import made_by
 from benchmarks.model_parts import bundles_part, novelty_part, simulated_part, smellnet_part, training_part
@@ -132,12 +132,14 @@ def filled(page: str, results: Path = RESULTS) -> str:
         name, _, part = match[2].partition(":")
         if name == "simulation-keys":
             return match[1] + "\n".join(simulation_keys()) + "\n" + match[3]
+        if name == "cost":
+            there = {file: path for file in FILES if (path := results / f"{file}.json").is_file()}
+            records = {file: json.loads(path.read_text()) for file, path in there.items()}
+            return match[1] + "\n".join(cost_part(records)) + "\n" + match[3]
         path = results / f"{name}.json"
         if name in LATER and not path.is_file():
             return f"{match[1]}Not measured yet: run `{LATER[name]}`.\n{match[3]}"
         record = json.loads(path.read_text())
-        if part == "cost":
-            return match[1] + "\n".join(cost_part(record)) + "\n" + match[3]
         lines = PARTS[name](record, part) if part else TABLES[name](record)
         return match[1] + "\n".join(lines) + "\n" + match[3]
 
