@@ -138,7 +138,7 @@ def test_other_networks_see_base_as_its_authors_do_and_unmixnet_does_not():
     networks = {v.name: config_of(study, v, Options()) for v in study.variants if isinstance(v, Network)}
     seen = {name: config.data.difference for name, config in networks.items()}
     assert seen.pop("ldac") == seen.pop("unmixnet") == 0 and set(seen.values()) == {25}
-    assert max(config.data.window_s for config in networks.values()) == networks["unmixnet"].data.window_s
+    assert len({(config.data.window_s, config.training.epochs) for config in networks.values()}) == 1
 
 
 def test_slow_networks_have_few_seeds_where_a_seed_is_many_fits():
@@ -149,6 +149,13 @@ def test_slow_networks_have_few_seeds_where_a_seed_is_many_fits():
     jobs = turn_jobs(study, turns_of(study.protocols, None)[0], Options(seeds=3))
     count = {name: sum(job.variant.name == name for job in jobs) for name in ("mlp", "mean", "direct inverse")}
     assert count == {"mlp": 3, "mean": 1, "direct inverse": 1}
+
+
+def test_the_encoder_alone_is_trained_until_it_has_learned_something():
+    (study,) = chosen("ablation", ("high-coupling",))
+    epochs = {v.name: config_of(study, v, Options()).training.epochs for v in study.variants if isinstance(v, Network)}
+    alone = epochs.pop("no closure")
+    assert len(set(epochs.values())) == 1 and alone > 10 * epochs["unmixnet"]
 
 
 def test_an_unknown_study_or_model_names_the_known_ones():
