@@ -115,7 +115,7 @@ _SAME_READING = Classical(
 _SLOW = ("scentformer", "ldac")
 """Their cost grows with the square of the window, or nearly so."""
 _CHANGES = {"data.difference": 25}, "changes over 25 s, as SmellNet's authors have them"
-_THINNED = {"model.rate_Hz": 0.2, "training.epochs": 80}, "one row in five: an epoch of all takes many times longer"
+_THINNED = {"model.rate_Hz": 0.2}, "one row in five, and at most 40 epochs: an epoch takes many times longer"
 
 
 def _on_base(network: Network) -> Network:
