@@ -1,0 +1,48 @@
+"""The stored evidence is the whole of it: every network of every study, with as many seeds as the study asks for."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from unmixnet.reproduce.run import Options, idle
+from unmixnet.reproduce.studies import STUDIES, Study
+from unmixnet.reproduce.variants import Network
+
+RESULTS = Path(__file__).parents[2] / "benchmarks" / "results"
+FILES = {"smellnet": ("smellnet", 10), "smellnet-paper": ("smellnet", 3), "ablation": ("ablation", 3)}
+"""Command, and seeds that it is given."""
+
+
+def asked(studies: tuple[Study, ...], seeds: int) -> dict[tuple[str, str], int]:
+    """Seeds of every network on every protocol."""
+    return {
+        (protocol, variant.name): min(seeds, study.most_seeds, variant.most_seeds)
+        for study in studies
+        for variant in study.variants
+        if isinstance(variant, Network) and variant.name not in idle(study, Options())
+        for protocol in study.protocols
+    }
+
+
+def lacking(record: dict, wanted: dict[tuple[str, str], int]) -> dict[tuple[str, str], int]:
+    """What is asked for and not stored, with the seeds that are."""
+    there = {
+        (row["protocol"], row["model"]): row["seeds"] for row in record["rows"] if row["metric"] in ("MAE", "Acc@1")
+    }
+    return {key: there.get(key, 0) for key, seeds in wanted.items() if there.get(key, 0) != seeds}
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_every_network_has_the_seeds_that_its_study_asks_for(file):
+    record, (command, seeds) = json.loads((RESULTS / f"{file}.json").read_text()), FILES[file]
+    studies = tuple(study for study in STUDIES[command] if file != "smellnet-paper" or study.name == "clean")
+    assert not lacking(record, asked(studies, seeds))
+    assert not record["missing"] and not record["failures"] and not record["quick"]
+
+
+def test_twin_a_seed_too_few_is_noticed():
+    wanted = asked(STUDIES["smellnet"], 10)
+    rows = [{"protocol": p, "model": m, "metric": "MAE", "seeds": seeds} for (p, m), seeds in wanted.items()]
+    rows[3] |= {"seeds": rows[3]["seeds"] - 1}
+    assert [*lacking({"rows": rows[1:]}, wanted)] == [*wanted][0:4:3]
