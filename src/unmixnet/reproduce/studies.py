@@ -116,11 +116,12 @@ _SLOW = {"scentformer": 1, "ldac": 1}
 """Seeds where a seed is many fits; their cost grows with the square of the window, or nearly so."""
 _CHANGES = {"data.difference": 25}, "changes over 25 s, as SmellNet's authors have them"
 _THINNED = {"model.rate_Hz": 0.2}, "one row in five, and at most 40 epochs: an epoch takes many times longer"
+_SHORT = {"data.window_s": 100.0}, "windows of 100 s, and at most 40 epochs: an epoch takes many times longer"
 
 
 def _on_base(network: Network) -> Network:
-    """A baseline as it is trained on SmellNet-Base; LDAC has a bank of changes of its own."""
-    parts = [*([] if network.name == "ldac" else [_CHANGES]), *([_THINNED] if network.name in _SLOW else [])]
+    """A baseline as it is trained on SmellNet-Base; LDAC has a bank of changes of its own, over so many rows of 1 s."""
+    parts = {"ldac": [_SHORT], "scentformer": [_CHANGES, _THINNED]}.get(network.name, [_CHANGES])
     changes = {key: value for part, _ in parts for key, value in part.items()}
     return replace(network, changes={**network.changes, **changes}, note="; ".join(note for _, note in parts))
 
