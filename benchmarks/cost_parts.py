@@ -7,7 +7,7 @@ from benchmarks.markdown import table
 __all__ = ["FILES", "cost_part"]
 
 FILES = ("smellnet", "smellnet-paper", "ablation", "simulated")
-"""Results that trainings are behind, by the table they make."""
+"""Result files with trainings behind them."""
 
 
 def cost_part(records: Mapping[str, dict]) -> list[str]:
@@ -15,7 +15,8 @@ def cost_part(records: Mapping[str, dict]) -> list[str]:
     facts = [{**fact, "of": (name, fact["study"])} for name, record in records.items() for fact in record["facts"]]
     lines = [_line(*of, [fact for fact in facts if fact["of"] == of]) for of in dict.fromkeys(f["of"] for f in facts)]
     columns = ["results", "study", "fits", "hours of one core", "most of them", "its hours", "slowest model, min a fit"]
-    return table(columns, [*lines, _line("all", "together", facts)])
+    made = [f"`{name}.json` of {record['date']}, commit {record['commit']}" for name, record in records.items()]
+    return [*table(columns, [*lines, _line("all", "together", facts)]), "", f"{'; '.join(made)}."]
 
 
 def _line(file: str, study: str, facts: list[dict]) -> list[str]:

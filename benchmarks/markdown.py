@@ -32,6 +32,6 @@ def made_by(record: dict, *, detail: str = "") -> str:
     where = f"{machine['processor']}, {machine['cores']} cores"
     where += f", {'Python' if detail == 'python' else detail} {machine[detail]}" if detail else ""
     before = list(dict.fromkeys(f"`{run['command']}`, commit {run['commit']}" for run in record.get("earlier", ())))
-    few = before[0] if len(before) == 1 else f"{len(before)} earlier runs, named in the file"
+    few = before[0] if len(before) == 1 else f"{len(before)} earlier runs, named in the result file"
     added = f" Added to {few}." if before else ""
     return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {where}.{added}"

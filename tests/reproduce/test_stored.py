@@ -1,4 +1,4 @@
-"""The stored evidence is the whole of it: every network of every study, with as many seeds as the study asks for."""
+"""The stored evidence is the whole of it: every network on SmellNet and in the ablation, as its study asks for it."""
 
 import json
 from pathlib import Path
@@ -33,12 +33,26 @@ def lacking(record: dict, wanted: dict[tuple[str, str], int]) -> dict[tuple[str,
     return {key: there.get(key, 0) for key, seeds in wanted.items() if there.get(key, 0) != seeds}
 
 
+def of_file(file: str) -> tuple[dict, tuple[Study, ...], int]:
+    """A result file, the studies that it is of, and its seeds."""
+    command, seeds = FILES[file]
+    studies = tuple(study for study in STUDIES[command] if file != "smellnet-paper" or study.name == "clean")
+    return json.loads((RESULTS / f"{file}.json").read_text()), studies, seeds
+
+
 @pytest.mark.parametrize("file", FILES)
 def test_every_network_has_the_seeds_that_its_study_asks_for(file):
-    record, (command, seeds) = json.loads((RESULTS / f"{file}.json").read_text()), FILES[file]
-    studies = tuple(study for study in STUDIES[command] if file != "smellnet-paper" or study.name == "clean")
+    record, studies, seeds = of_file(file)
     assert not lacking(record, asked(studies, seeds))
     assert not record["missing"] and not record["failures"] and not record["quick"]
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_what_is_said_of_a_network_is_what_its_study_says_now(file):
+    record, studies, _ = of_file(file)
+    now = {(study.name, variant.name): variant.note for study in studies for variant in study.variants}
+    said = {(fact["study"], fact["model"]): fact["note"] for fact in record["facts"]}
+    assert said == {key: now[key] for key in said}
 
 
 def test_twin_a_seed_too_few_is_noticed():

@@ -141,7 +141,7 @@ def test_other_networks_see_base_as_its_authors_do_and_unmixnet_does_not():
     assert max(config.data.window_s for config in networks.values()) == networks["unmixnet"].data.window_s
 
 
-def test_slow_networks_have_few_seeds_where_a_seed_is_many_fits():
+def test_slow_networks_have_few_seeds_where_these_take_hours():
     for study in STUDIES["smellnet"]:
         few = {v.name: v.most_seeds for v in study.variants if isinstance(v, Network) and v.most_seeds < 10}
         slow = set() if study.name in ("official", "clean", "new-session") else {"scentformer", "ldac"}

@@ -70,7 +70,7 @@ _FEW = (*NULLS, "ridge", "extra-trees")
 """Peers beside the ablations."""
 
 
-def _schooled(variant: Network) -> Network:
+def _longer(variant: Network) -> Network:
     """The encoder alone has no virtual recordings to go to school with, and 16 epochs of real ones teach it nothing."""
     if variant.name != "no closure":
         return variant
@@ -90,7 +90,7 @@ def _high_coupling() -> Study:
         window=400,
         stride=400,
     )
-    kept = tuple(replace(_schooled(variant), keep=True) for variant in ABLATIONS)
+    kept = tuple(replace(_longer(variant), keep=True) for variant in ABLATIONS)
     variants = (*_peers(windows, _FEW), UNMIXNET, *kept)
     return Study("high-coupling", ("high-coupling:seen", "high-coupling:unseen"), "high-coupling", variants)
 
@@ -113,15 +113,15 @@ _SAME_READING = Classical(
 )
 """What the reading is worth without the network."""
 _SLOW = {"scentformer": 1, "ldac": 1}
-"""Seeds where a seed is many fits; their cost grows with the square of the window, or nearly so."""
+"""Seeds on Base, and where a seed is many fits; their cost grows with the square of the window, or nearly so."""
 _CHANGES = {"data.difference": 25}, "changes over 25 s, as SmellNet's authors have them"
-_THINNED = {"model.rate_Hz": 0.2}, "one row in five, and at most 40 epochs: an epoch takes many times longer"
+_AVERAGED = {"model.rate_Hz": 0.2}, "means of five rows, and at most 40 epochs: an epoch takes many times longer"
 _SHORT = {"data.window_s": 100.0}, "windows of 100 s, and at most 40 epochs: an epoch takes many times longer"
 
 
 def _on_base(network: Network) -> Network:
     """A baseline as it is trained on SmellNet-Base; LDAC has a bank of changes of its own, over so many rows of 1 s."""
-    parts = {"ldac": [_SHORT], "scentformer": [_CHANGES, _THINNED]}.get(network.name, [_CHANGES])
+    parts = {"ldac": [_SHORT], "scentformer": [_CHANGES, _AVERAGED]}.get(network.name, [_CHANGES])
     changes = {key: value for part, _ in parts for key, value in part.items()}
     return replace(network, changes={**network.changes, **changes}, note="; ".join(note for _, note in parts))
 
