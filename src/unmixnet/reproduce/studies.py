@@ -127,7 +127,7 @@ def _on_base(network: Network) -> Network:
 
 
 def _sparing(variants: tuple[Variant, ...], few: dict[str, int]) -> tuple[Variant, ...]:
-    """With few seeds of the slow networks: with more of them the whole evidence would take far more than eight hours."""
+    """With few seeds of the slow networks: with more of them the whole evidence would take a night and more."""
     return tuple(replace(v, most_seeds=few[v.name]) if v.name in few else v for v in variants)
 
 
