@@ -162,6 +162,7 @@ def test_twin_another_mean_gives_another_answer(session):
 # ---------------------------------------------------------------- with the solver
 
 
+@pytest.mark.soak
 def test_encoder_and_solver_are_the_same_within_1e_5(tmp_path):
     done = export_onnx(BUNDLE, tmp_path / "solver.onnx", solver=True, windows=3)
     assert done.difference <= TOLERANCE and set(done.checked.differences) == {*graph.ENCODER, *graph.SOLVER}

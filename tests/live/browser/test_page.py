@@ -112,6 +112,7 @@ def undone(page) -> None:
     page.wait_for_selector("#calibration >> text=Not calibrated")
 
 
+@pytest.mark.soak
 def test_it_calibrates_on_clean_air_and_a_reference_and_undoes_it(page):
     tab(page, "calibrate")
     settled(page)
