@@ -34,8 +34,8 @@ def page(tmp_path):
     return lambda part: filled(f"<!-- table smellnet:{part} -->\n<!-- end -->", tmp_path).splitlines()
 
 
-def test_hours_are_those_of_all_fits_of_all_files(page, tmp_path):
-    again = [{"study": "clean", "model": "fick", "runs": 3, "seconds": 1200.0}]
+def test_hours_are_those_of_all_fits_of_all_files_each_once(page, tmp_path):
+    again = [{"study": "clean", "model": "fick", "runs": 3, "seconds": 1200.0}, FACTS[1]]
     (tmp_path / "ablation.json").write_text(json.dumps(provenance("it", facts=again)))
     lines = filled("<!-- table cost -->\n<!-- end -->", tmp_path).splitlines()
     assert "| smellnet | clean | 12 | 2.10 | unmixnet | 2.00 | 60.0 |" in lines

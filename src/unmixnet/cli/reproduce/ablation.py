@@ -53,7 +53,8 @@ def ablation(
     from unmixnet.reproduce.work import Work
 
     target = out or RESULTS / "ablation.json"
-    kept = Work(work or Path("out/reproduce/ablation"), stale=stale)
+    # the model without a change is that of `reproduce smellnet`, trained once
+    kept = Work(work or Path("out/reproduce/smellnet"), stale=stale)
     command = f"unmixnet reproduce ablation --seeds {seeds}" + (" --quick" if quick else "")
     command += selection(only, study)
     options = Options(1 if quick else seeds, quick=quick, ray=ray)
