@@ -146,6 +146,7 @@ def _mixture(name: str, *splits: str, variants: tuple[Variant, ...] = _MIXTURE, 
 
 
 _TURNED = _sparing(_BASE, {**_SLOW, "cnn-lstm": 1})
+"""Models of the six folds of Base, where a seed is six fits."""
 
 STUDIES: dict[str, tuple[Study, ...]] = {
     "simulated": (_simulated(4), _simulated(8)),
