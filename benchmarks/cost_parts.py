@@ -16,7 +16,9 @@ def cost_part(records: Mapping[str, dict]) -> list[str]:
     lines = [_line(*of, [fact for fact in facts if fact["of"] == of]) for of in dict.fromkeys(f["of"] for f in facts)]
     columns = ["results", "study", "fits", "hours of one core", "most of them", "its hours", "slowest model, min a fit"]
     made = [f"`{name}.json` of {record['date']}, commit {record['commit']}" for name, record in records.items()]
-    return [*table(columns, [*lines, _line("all", "together", facts)]), "", f"{'; '.join(made)}."]
+    by_file = ", ".join(f"{name} {_hours([f for f in facts if f['of'][0] == name]) / 2:.1f}" for name in records)
+    together = f"Two at a time: {_hours(facts) / 2:.1f} hours ({by_file})."
+    return [*table(columns, [*lines, _line("all", "together", facts)]), "", f"{together} {'; '.join(made)}."]
 
 
 def _own(name: str, records: Mapping[str, dict]) -> list[dict]:
@@ -29,10 +31,13 @@ def _own(name: str, records: Mapping[str, dict]) -> list[dict]:
 
 
 def _line(file: str, study: str, facts: list[dict]) -> list[str]:
-    hours: dict[str, float] = {}
-    for fact in facts:
-        hours[fact["model"]] = hours.get(fact["model"], 0.0) + fact["runs"] * fact["seconds"] / 3600
+    models = {fact["model"] for fact in facts}
+    hours = {model: _hours([fact for fact in facts if fact["model"] == model]) for model in sorted(models)}
     most = max(hours, key=lambda model: hours[model])
     slowest = max(fact["seconds"] for fact in facts) / 60
     fits = sum(fact["runs"] for fact in facts)
-    return [file, study, f"{fits:,}", f"{sum(hours.values()):.2f}", most, f"{hours[most]:.2f}", f"{slowest:.1f}"]
+    return [file, study, f"{fits:,}", f"{_hours(facts):.2f}", most, f"{hours[most]:.2f}", f"{slowest:.1f}"]
+
+
+def _hours(facts: list[dict]) -> float:
+    return sum(fact["runs"] * fact["seconds"] for fact in facts) / 3600

@@ -42,6 +42,7 @@ def test_hours_are_those_of_all_fits_of_all_files_each_once(page, tmp_path):
     assert "| smellnet | official | 1 | 0.25 | unmixnet | 0.25 | 15.0 |" in lines
     assert "| ablation | clean | 3 | 1.00 | fick | 1.00 | 20.0 |" in lines
     assert "| all | together | 16 | 3.35 | unmixnet | 2.25 | 60.0 |" in lines
+    assert any(line.startswith("Two at a time: 1.7 hours (smellnet 1.2, ablation 0.5).") for line in lines)
 
 
 def test_the_drop_is_that_of_the_errors_beside_it(page):
