@@ -2,11 +2,14 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from unmixnet.cli.reproduce.options import selection
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -77,3 +80,9 @@ def test_scores_come_again_from_stored_predictions_without_training(tmp_path):
 def test_a_study_that_cannot_be_run_says_what_can(arguments, hint):
     done = run("reproduce", "simulated", *arguments)
     assert done.returncode == 2 and hint in done.stderr and done.stdout == "" and "Traceback" not in done.stderr
+
+
+def test_the_command_that_is_stored_can_be_typed_again():
+    names = ["fick", "extra-trees (unmixnet's statistics)"]
+    stored = selection(names, ["base"])
+    assert shlex.split(stored) == ["--study", "base", "--only", names[0], "--only", names[1]]

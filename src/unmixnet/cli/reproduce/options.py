@@ -3,6 +3,7 @@
 import json
 from collections import defaultdict
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -87,7 +88,8 @@ def keep(found: "Evidence", target: Path, name: str, *, add: bool, part: bool) -
 
 def selection(only: list[str] | None, study: list[str] | None) -> str:
     """What was chosen, as it is said on the command line."""
-    return "".join(f" --study {name}" for name in study or ()) + "".join(f" --only '{name}'" for name in only or ())
+    chosen = [("--study", name) for name in study or ()] + [("--only", name) for name in only or ()]
+    return "".join(f" {option} {quote(name)}" for option, name in chosen)
 
 
 def print_tables(rows: list[dict]) -> None:
