@@ -23,15 +23,13 @@ def scored(row: dict | None, *, interval: bool = False) -> str:
 
 
 def made_by(record: dict, *, detail: str = "") -> str:
-    """Command, commit, date and machine of a result file, and of the runs that it was added to.
+    """Command, commit, date and machine of a result file; of one that runs were added to, the first command.
 
     Arguments:
         detail: one of the machine's programs, e.g. jax.
     """
-    machine = record["machine"]
+    machine, runs = record["machine"], [*record.get("earlier", ()), record]
     where = f"{machine['processor']}, {machine['cores']} cores"
     where += f", {'Python' if detail == 'python' else detail} {machine[detail]}" if detail else ""
-    before = list(dict.fromkeys(f"`{run['command']}`, commit {run['commit']}" for run in record.get("earlier", ())))
-    few = before[0] if len(before) == 1 else f"{len(before)} earlier runs, named in the result file"
-    added = f" Added to {few}." if before else ""
-    return f"`{record['command']}`, commit {record['commit']}, {record['date']}, {where}.{added}"
+    pieces = f" in {len(runs)} runs, which the result file names, the last:" if len(runs) > 1 else ","
+    return f"`{runs[0]['command']}`{pieces} commit {record['commit']}, {record['date']}, {where}."

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from benchmarks.markdown import made_by
 from benchmarks.tables import filled
 
 from unmixnet.provenance import provenance
@@ -43,6 +44,13 @@ def test_hours_are_those_of_all_fits_of_all_files_each_once(page, tmp_path):
     assert "| ablation | clean | 3 | 1.00 | fick | 1.00 | 20.0 |" in lines
     assert "| all | together | 16 | 3.35 | unmixnet | 2.25 | 60.0 |" in lines
     assert any(line.startswith("Two at a time: 1.7 hours (smellnet 1.2, ablation 0.5).") for line in lines)
+
+
+def test_a_file_that_runs_were_added_to_names_the_command_of_the_whole():
+    whole, part = ({**provenance(f"unmixnet {name}"), "commit": name} for name in ("whole", "part"))
+    assert made_by(whole).startswith("`unmixnet whole`, commit whole, ")
+    added = made_by({**part, "earlier": [whole]})
+    assert added.startswith("`unmixnet whole` in 2 runs, which the result file names, the last: commit part, ")
 
 
 def test_the_drop_is_that_of_the_errors_beside_it(page):
