@@ -13,7 +13,7 @@ TOOLS  := chromium:chromium mosquitto:mosquitto npm:npm
 demo: $(STAMP)
 	$(BIN)/unmixnet demo
 
-# Most of a test's time is XLA compiling programs that run once; without its fusion emitters that takes half as long.
+# Long tests mostly wait for XLA to compile programs that run once; without its fusion emitters it is sooner done.
 # `XLA_FLAGS= make test` compiles as users do.
 test: export XLA_FLAGS ?= --xla_cpu_use_fusion_emitters=false
 test: tools $(STAMP) page

@@ -75,7 +75,7 @@ def _soak(record: dict, about: str) -> list[str]:
     tests = [test for test in record["tests"] if any(about in each["what"] for each in test["measured"])]
     found = {each["what"]: each["value"] for test in tests for each in test["measured"]}
     mine = sorted(((value, what) for what, value in found.items() if about in what), reverse=True)
-    rows = [f"| {what} | {value:.1e} |" for value, what in mine] or ["| not measured yet | |"]
+    rows = [f"| {what} | {value:.3g} |" for value, what in mine] or ["| not measured yet | |"]
     newest = max(tests, key=lambda test: test.get("date", ""), default={})
     source = record | {key: newest[key] for key in ("commit", "date") if key in newest}
     return ["| what | largest |", "|---|---|", *rows, "", made_by(source, detail="python")]
