@@ -23,6 +23,7 @@ from mkdocs.structure.pages import Page
 ROOT = Path(__file__).resolve().parent
 DOCS = ROOT / "docs"
 SOURCES = ROOT / "src"
+STUDIES = ROOT / "studies"
 OUTSIDE = re.compile(r"\]\(((?:\.\./)+[^)#\s]+)\)")
 MODULES = re.compile(r"<!-- modules ([\w. ]+) -->")
 LANGUAGES = {".toml": "toml", ".ino": "cpp", ".py": "python", ".csv": "text", ".cff": "yaml", ".yml": "yaml"}
@@ -84,22 +85,26 @@ def _reference() -> dict[str, str]:
 
 def modules(package: str) -> str:
     """What makes mkdocstrings show a package: its own docstring, then each of its modules."""
-    folder = SOURCES.joinpath(*package.split("."))
+    folder = (ROOT if package.startswith("studies") else SOURCES).joinpath(*package.split("."))
     names = [f"{package}.{path.stem}" for path in sorted(folder.glob("*.py")) if not path.stem.startswith("_")]
     own = f"::: {package}\n    options:\n      members: []\n"
     return "\n".join([own, *(f"::: {name}\n" for name in names)])
 
 
 def _module(path: Path) -> str:
-    if SOURCES not in path.parents:
+    if not _is_module(path):
         return ""
-    return ".".join(path.relative_to(SOURCES).with_suffix("").parts)
+    return ".".join(path.relative_to(SOURCES if SOURCES in path.parents else ROOT).with_suffix("").parts)
+
+
+def _is_module(path: Path) -> bool:
+    return SOURCES in path.parents or STUDIES in path.parents
 
 
 def _shown(path: Path) -> bool:
     """Whether a file has a page of its own: any text of the repository but the modules of the reference."""
     inside = ROOT in path.parents and DOCS not in path.parents and path.is_file()
-    return inside and not (path.suffix == ".py" and SOURCES in path.parents)
+    return inside and not (path.suffix == ".py" and _is_module(path))
 
 
 def _page_of_file(path: Path) -> str:
@@ -119,10 +124,11 @@ def _as_page(path: Path) -> str:
 def departures() -> str:
     """A list: file, and what its docstrings say under **Departure from the paper**."""
     lines = []
-    for path in sorted(SOURCES.rglob("*.py")):
+    for path in [*sorted(SOURCES.rglob("*.py")), *sorted(STUDIES.rglob("*.py"))]:
         for said in _departures_of(path):
             link = os.path.relpath(path, DOCS / "explanation")
-            lines.append(f"[{path.relative_to(SOURCES / 'unmixnet')}]({link})\n:   {said}\n")
+            home = SOURCES / "unmixnet" if SOURCES in path.parents else ROOT
+            lines.append(f"[{path.relative_to(home)}]({link})\n:   {said}\n")
     return "\n".join(lines)
 
 

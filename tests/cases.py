@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from hypothesis import strategies as st
 
-from unmixnet.bench.problem import made_up_process
-from unmixnet.builders import portable_enose
 from unmixnet.physics.maxwell_stefan import MaxwellStefan
 from unmixnet.physics.state import Process, State, clean_air
+from unmixnet.simulation.builders import portable_enose
+from unmixnet.simulation.validation.synthetic_problem import made_up_process
 
 seeds = st.integers(0, 2**32 - 1)
 ENOSE = portable_enose()

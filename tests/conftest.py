@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, settings
 jax.config.update("jax_enable_x64", True)
 # Shapes and types are checked in tests, and only there, wherever arrays carry them; not in the reader, whose speed is
 # a law of its own.
-_OF_TRAINING = ("epoch", "loss", "mixing", "virtual")
-_SHAPED = ("physics", "baselines", "model", "objective", *(f"training.{part}" for part in _OF_TRAINING))
+_OF_TRAINING = ("epoch", "losses", "mixing", "objective", "virtual")
+_SHAPED = ("physics", "model", *(f"training.{part}" for part in _OF_TRAINING))
 jaxtyping.install_import_hook([f"unmixnet.{part}" for part in _SHAPED], "beartype.beartype")
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -70,10 +70,10 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Write benchmarks/results/soak.json after a session of long counts."""
+    """Write studies/results/soak.json after a session of long counts."""
     if _SOAK and not hasattr(session.config, "workerinput"):
-        from soak_record import record
-        from unmixnet.provenance import provenance
+        from tests.soak_record import record
+        from unmixnet.files.provenance import provenance
 
         root = session.config.rootpath
-        record(root / "benchmarks" / "results" / "soak.json", _SOAK, root / "tests", provenance("make soak"))
+        record(root / "studies" / "results" / "soak.json", _SOAK, root / "tests", provenance("make soak"))

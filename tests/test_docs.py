@@ -5,19 +5,19 @@ import re
 from dataclasses import asdict
 
 import pytest
-from benchmarks.tables import LATER, PAGES, ROOT, filled
 
-from unmixnet.provenance import provenance
-from unmixnet.reproduce.coefficients import CoefficientError
-from unmixnet.reproduce.novelty import NoveltyRow
-from unmixnet.reproduce.rows import Row
-from unmixnet.reproduce.states import StateScore
+from studies.novelty.novelty import NoveltyRow
+from studies.simulator.coefficients import CoefficientError
+from studies.states.state_scores import StateScore
+from studies.tables.__main__ import LATER, PAGES, ROOT, filled
+from unmixnet.files.provenance import provenance
+from unmixnet.inference.scores import Row
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_every_table_is_made_from_the_stored_results(path):
     page = path.read_text(encoding="utf-8")
-    assert filled(page) == page, "run `python -m benchmarks.tables`"
+    assert filled(page) == page, "run `python -m studies.tables`"
 
 
 def test_a_number_changed_by_hand_would_be_noticed():
@@ -184,7 +184,7 @@ def test_twin_a_name_that_was_changed_would_be_missed():
     assert lost(chapters("Objective").replace("`flux_loss`", "`flow_loss`")) == ["flow_loss"]
 
 
-@pytest.mark.parametrize("folder", ["model", "objective"])
+@pytest.mark.parametrize("folder", ["model", "training/losses"])
 def test_the_notation_has_a_row_for_every_file(folder):
     files = {f"{folder}/{path.name}" for path in (SOURCES / folder).glob("*.py")} - {f"{folder}/__init__.py"}
     assert files == set(re.findall(rf"`({folder}/\w+\.py)`", chapters("Model", "Objective")))

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 import unmixnet
-from live.linked import linked
-from released import CLEAN, ROOT, installed, wheel  # noqa: F401
+from tests.live.linked import linked
+from tests.released import CLEAN, ROOT, installed, wheel  # noqa: F401
 
 LARGEST_MB = 20
 
@@ -86,7 +86,7 @@ def test_the_wheel_is_small_and_has_models_page_and_examples(wheel, measured):  
     names = zipfile.ZipFile(wheel).namelist()
     for part in ("bundles/simulated/", "bundles/smellnet-mixture/", "live/page/vendor/uPlot", "examples/enose.toml"):
         assert any(f"unmixnet/{part}" in name for name in names), part
-    assert not [name for name in names if name.startswith(("tests/", "docs/", "benchmarks/"))]
+    assert not [name for name in names if name.startswith(("tests/", "docs/", "studies/"))]
 
 
 def _program(programs: Path, *arguments: str, cwd: Path) -> subprocess.CompletedProcess:

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from soak_record import functions_in, merged, record
+from tests.soak_record import functions_in, merged, record
 
 HEAD = {"command": "make soak", "commit": "new", "date": "2026-02-02"}
 

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0.dev0"
 
 _PUBLIC = {
-    "Cell": "chamber",
-    "Chamber": "chamber",
-    "Edge": "chamber",
-    "Sensor": "chamber",
-    "box": "builders",
-    "build": "problem",
-    "chain": "builders",
+    "Cell": "simulation.chamber",
+    "Chamber": "simulation.chamber",
+    "Edge": "simulation.chamber",
+    "Sensor": "simulation.chamber",
+    "box": "simulation.builders",
+    "build": "simulation.problem",
+    "chain": "simulation.builders",
     "example": "examples",
-    "flow_through": "builders",
-    "load_simulation": "config",
-    "parse_simulation": "config",
-    "portable_enose": "builders",
-    "simulate": "simulation",
-    "two_bulbs": "builders",
-    "OdorClassifier": "estimators",
+    "flow_through": "simulation.builders",
+    "load_simulation": "simulation.config",
+    "parse_simulation": "simulation.config",
+    "portable_enose": "simulation.builders",
+    "simulate": "simulation.simulate",
+    "two_bulbs": "simulation.builders",
+    "OdorClassifier": "training.estimators",
     "UnmixError": "errors",
-    "UnmixRegressor": "estimators",
+    "UnmixRegressor": "training.estimators",
 }
 
 __all__ = [
@@ -53,14 +53,14 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from unmixnet.builders import box, chain, flow_through, portable_enose, two_bulbs
-    from unmixnet.chamber import Cell, Chamber, Edge, Sensor
-    from unmixnet.config import load_simulation, parse_simulation
     from unmixnet.errors import UnmixError
-    from unmixnet.estimators import OdorClassifier, UnmixRegressor
     from unmixnet.examples import example
-    from unmixnet.problem import build
-    from unmixnet.simulation import simulate
+    from unmixnet.simulation.builders import box, chain, flow_through, portable_enose, two_bulbs
+    from unmixnet.simulation.chamber import Cell, Chamber, Edge, Sensor
+    from unmixnet.simulation.config import load_simulation, parse_simulation
+    from unmixnet.simulation.problem import build
+    from unmixnet.simulation.simulate import simulate
+    from unmixnet.training.estimators import OdorClassifier, UnmixRegressor
 
 
 def __getattr__(name: str) -> Any:

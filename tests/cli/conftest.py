@@ -1,3 +1,3 @@
 """The folder that tests of commands share with those of bundles."""
 
-from bundle.tiny import shared_home  # noqa: F401
+from tests.inference.bundle.tiny import shared_home  # noqa: F401

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from simulator.small import hurried, truth, turn
-from unmixnet.simulator import FrozenSimulator, command, protocol_setup
+from tests.training.calibration.small import hurried, truth, turn
+from unmixnet.training.calibration import FrozenSimulator, command, protocol_setup
 from unmixnet.training.config import parse_training
 
 from .commands import inside

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from bundle import tiny
+from tests.inference.bundle import tiny
 
 from .commands import inside
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from unmixnet.cli import programs
+from unmixnet.cli import compilation_cache as programs
 from unmixnet.examples import example
 
 OURS = ("UNMIXNET_CACHE", "UNMIXNET_NO_CACHE", "JAX_COMPILATION_CACHE_DIR", "XDG_CACHE_HOME")

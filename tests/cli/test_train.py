@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bundle import tiny
-from unmixnet.bundle import load_bundle
+from tests.inference.bundle import tiny
+from unmixnet.inference.bundle import load_bundle
 
 from .commands import beside, inside
 

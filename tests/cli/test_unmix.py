@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from bundle import tiny
+from tests.inference.bundle import tiny
 
 from .commands import inside
 

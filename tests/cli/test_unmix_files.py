@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unmixnet.data.simulated import CLEAN_AIR, FULL_SCALE_COUNTS, Setting, drift, noise_counts
 from unmixnet.examples import example_recording
+from unmixnet.recordings.simulated import CLEAN_AIR, FULL_SCALE_COUNTS, Setting, drift, noise_counts
 
 from .commands import inside
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from bundle import tiny
-from bundle.tiny import shared_home  # noqa: F401
-from unmixnet.bundle import Bundle
+from tests.inference.bundle import tiny
+from tests.inference.bundle.tiny import shared_home  # noqa: F401
+from unmixnet.inference.bundle import Bundle
 
 
 @pytest.fixture(scope="session")

@@ -5,10 +5,10 @@ import dataclasses
 import numpy as np
 import pytest
 
-from bundle import tiny
-from unmixnet.data.pieces import SplitError
+from tests.inference.bundle import tiny
 from unmixnet.errors import ConfigError
 from unmixnet.inference.evaluate import evaluate, scoring_set
+from unmixnet.recordings.pieces import SplitError
 
 
 @pytest.fixture(scope="module")

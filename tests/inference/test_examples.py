@@ -1,7 +1,7 @@
 """The packaged files are what they say."""
 
-from unmixnet.data.reader import read_recording
 from unmixnet.examples import example, example_recording
+from unmixnet.recordings.reader import read_recording
 from unmixnet.training.config import parse_training
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmixnet.inference.implied import closure_of, stitch, stitch_starts, troubles
+from unmixnet.inference.reconstruction import closure_of, stitch, stitch_starts, troubles
 from unmixnet.physics.state import Status
 
 

@@ -5,7 +5,7 @@ import jax
 import numpy as np
 import pytest
 
-from bundle import tiny
+from tests.inference.bundle import tiny
 from unmixnet.inference.refine import refine
 from unmixnet.inference.windows import encode, reconstruct
 

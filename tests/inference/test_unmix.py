@@ -7,11 +7,11 @@ import equinox as eqx
 import numpy as np
 import pytest
 
-from bundle import tiny
-from unmixnet.answer import Verdict, to_json, write_report
-from unmixnet.data.reader import ReadError, read_recording
+from tests.inference.bundle import tiny
 from unmixnet.errors import ConfigError, UnmixError
+from unmixnet.inference.report import Verdict, to_json, write_report
 from unmixnet.inference.unmix import unmix
+from unmixnet.recordings.reader import ReadError, read_recording
 
 
 def recording(tmp_path, readings: np.ndarray, channels=tiny.CHANNELS):

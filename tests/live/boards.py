@@ -5,8 +5,8 @@ import pty
 import tty
 from pathlib import Path
 
-from live.faults import sound_line
-from live.streams import until
+from tests.live.faults import sound_line
+from tests.live.streams import until
 from unmixnet.live.sample import Sample
 from unmixnet.live.sources.serial_port import SerialSource
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from live.faults import sound_line
-from live.streams import until
+from tests.live.faults import sound_line
+from tests.live.streams import until
 from unmixnet.live.sample import Sample
 from unmixnet.live.sources.mqtt import MqttSource
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from unmixnet.bundle import Bundle, find_bundle, load_bundle
-from unmixnet.data.reader import read_recording
-from unmixnet.data.recording import ChannelHealth, Recording
 from unmixnet.examples import example_recording
+from unmixnet.inference.bundle import Bundle, find_bundle, load_bundle
 from unmixnet.live.engine import Engine, EngineState
 from unmixnet.live.estimate import Estimate
 from unmixnet.live.sample import Sample
+from unmixnet.recordings.reader import read_recording
+from unmixnet.recordings.recording import ChannelHealth, Recording
 
 RATE = 10.0
 AIR_S = 15

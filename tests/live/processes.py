@@ -7,11 +7,11 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from live.boards import Board
-from live.faults import board, sound_line
+from tests.live.boards import Board
+from tests.live.faults import board, sound_line
 from unmixnet.live.store import Store
 
-TESTS = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 MB = 2**20
 
 
@@ -30,9 +30,8 @@ class Recorder:
     """A recorder process; `told` is all that it has said."""
 
     def __init__(self, store: Path, port: Path) -> None:
-        command = [sys.executable, str(TESTS / "live" / "recorder.py"), str(store), str(port)]
-        environment = os.environ | {"PYTHONPATH": str(TESTS)}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        command = [sys.executable, "-m", "tests.live.recorder", str(store), str(port)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         self.told: list[Told] = []
         self._news = threading.Condition()
         self._reader = threading.Thread(target=self._listen, daemon=True)

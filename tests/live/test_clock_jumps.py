@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from live.boards import Board, lines
-from live.streams import until
+from tests.live.boards import Board, lines
+from tests.live.streams import until
 from unmixnet.live.listener import Listener
 from unmixnet.live.sample import Sample
 from unmixnet.live.sources import serial_port

@@ -8,14 +8,14 @@ import pickle
 import numpy as np
 import pytest
 
-from unmixnet.data.labels import parse_recipe
-from unmixnet.data.reader import read_recording
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.examples import example_recording
 from unmixnet.inference.unmix import unmix
 from unmixnet.live.engine import Engine
 from unmixnet.live.estimate import STATUS
 from unmixnet.live.sample import Sample
+from unmixnet.recordings.labels import parse_recipe
+from unmixnet.recordings.reader import read_recording
 
 from .hearing import AIR_S, RATE, air, hear, odour, recording, samples, shipped, stream
 

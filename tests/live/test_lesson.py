@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bundle import tiny
-from unmixnet.data.recording import ChannelHealth, Mixture, Recording
+from tests.inference.bundle import tiny
 from unmixnet.errors import ConfigError
-from unmixnet.live.lesson import check_lesson, groups_of, lesson_config
+from unmixnet.recordings.recording import ChannelHealth, Mixture, Recording
+from unmixnet.training.lesson import check_lesson, groups_of, lesson_config
 
 
 def taken(shares: dict[str, float], seed: int, *, seconds: float = 20.0) -> Recording:

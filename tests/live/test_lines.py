@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from live.faults import FAULTS, NAMES, damaged, sound_line
+from tests.live.faults import FAULTS, NAMES, damaged, sound_line
 from unmixnet.live import lines
 from unmixnet.live.lines import REASONS, LineParser
 from unmixnet.live.protocol import ProtocolLine, crc16, protocol_line, read_protocol

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from live.full_disk import full_disk
+from tests.live.full_disk import full_disk
 from unmixnet.live import listener as module
 from unmixnet.live.backlog import OVERFLOW, Backlog
 from unmixnet.live.listener import Listener

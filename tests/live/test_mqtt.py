@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from live.broker import Broker, survive, until
-from live.faults import sound_line
+from tests.live.broker import Broker, survive, until
+from tests.live.faults import sound_line
 from unmixnet.live.sample import Rejected, Sample, SourceError
 from unmixnet.live.sources.mqtt import KEPT, MqttSource, mqtt_address
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from live.processes import MB, growth, kill_again_and_again, missing, through_a_terminal
+from tests.live.processes import MB, growth, kill_again_and_again, missing, through_a_terminal
 from unmixnet.live.sample import Sample
 from unmixnet.live.store import Store
 

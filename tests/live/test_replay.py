@@ -7,11 +7,11 @@ import time
 import numpy as np
 import pytest
 
-from unmixnet.data.reader import read_recording
 from unmixnet.errors import UnmixError
 from unmixnet.examples import example_recording
 from unmixnet.live.sample import Sample, SourceError, SourceEvent
 from unmixnet.live.sources.replay import ReplaySource
+from unmixnet.recordings.reader import read_recording
 
 EXAMPLE = example_recording()
 
@@ -50,7 +50,7 @@ def test_a_file_that_cannot_be_read_is_an_error_before_the_start(tmp_path):
 
 
 def test_an_osmell_file_can_be_replayed(tmp_path):
-    from unmixnet.data.osmell import write_osmell
+    from unmixnet.recordings.formats.osmell import write_osmell
 
     write_osmell(tmp_path / "a.osmell", read_recording(EXAMPLE))
     items = asyncio.run(gathered(ReplaySource(tmp_path / "a.osmell", speed=math.inf)))

@@ -5,8 +5,8 @@ import errno
 
 import pytest
 
-from live.boards import Board, lines, replugged
-from live.streams import until
+from tests.live.boards import Board, lines, replugged
+from tests.live.streams import until
 from unmixnet.live.sample import Rejected, Sample, SourceError
 from unmixnet.live.sources.serial_port import SerialSource
 

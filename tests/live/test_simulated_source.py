@@ -7,13 +7,13 @@ import time
 import numpy as np
 import pytest
 
-from unmixnet.data.reader import read_recording
-from unmixnet.data.simulated import CLEAN_AIR, FULL_SCALE_COUNTS, Setting, drift, plan_of, shares
 from unmixnet.examples import example_recording
 from unmixnet.live.sample import Sample, SourceError
 from unmixnet.live.sources import nose
 from unmixnet.live.sources.nose import CHUNK, SimulatedNose, mixture_of
 from unmixnet.live.sources.simulated import SimulatedSource
+from unmixnet.recordings.reader import read_recording
+from unmixnet.recordings.simulated import CLEAN_AIR, FULL_SCALE_COUNTS, Setting, drift, plan_of, shares
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -7,9 +7,9 @@ import threading
 import numpy as np
 import pytest
 
-from unmixnet.data.recording import ChannelHealth, Mixture
 from unmixnet.live.sample import Rejected, Sample
 from unmixnet.live.store import Store, StoreError
+from unmixnet.recordings.recording import ChannelHealth, Mixture
 
 LABEL = Mixture.from_parts(["mango", "strawberry"], [20, 80])
 

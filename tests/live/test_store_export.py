@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from unmixnet.data.osmell import read_osmell
-from unmixnet.data.reader import read_recording
-from unmixnet.data.recording import Mixture
 from unmixnet.errors import UnmixError
 from unmixnet.live.sample import Sample
 from unmixnet.live.store import Store
 from unmixnet.live.store_export import csv_chunks, export_csv, export_osmell, export_parquet
+from unmixnet.recordings.formats.osmell import read_osmell
+from unmixnet.recordings.reader import read_recording
+from unmixnet.recordings.recording import Mixture
 
 CHANNELS = ("MOX1", "MOX2")
 

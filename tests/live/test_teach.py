@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from bundle.tiny import shared_home, use_program_cache  # noqa: F401
-from unmixnet.bundle import load_bundle
+from tests.inference.bundle.tiny import shared_home, use_program_cache  # noqa: F401
+from unmixnet.inference.bundle import load_bundle
 from unmixnet.inference.unmix import unmix
-from unmixnet.live.teach import teach
+from unmixnet.training.few_shot import teach
 
 from .test_lesson import taken, takes
 

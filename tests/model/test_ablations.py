@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from unmixnet.physics.state import Status
-from unmixnet.training.loss import closure_parts
+from unmixnet.training.objective import closure_parts
 
 from .tiny import K, T, finite, inference, largest, model, quick_jit, ratios, windows
 

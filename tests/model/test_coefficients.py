@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import seeds
+from tests.cases import seeds
 from unmixnet.model.features import N_CELL, N_EDGE, cell_features, edge_features
 from unmixnet.model.unmixnet import _embeddings
 from unmixnet.physics.readout import target

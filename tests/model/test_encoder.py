@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cases import float32, seeds
-from unmixnet.builders import portable_enose
+from tests.cases import float32, seeds
 from unmixnet.model.encoder import Encoder, gated_ratios
 from unmixnet.model.settings import Settings, shape_of
+from unmixnet.simulation.builders import portable_enose
 
 from .tiny import SETTINGS, K, M, T, filled, finite, largest, quick_jit, shapes
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from cases import seeds
+from tests.cases import seeds
 from unmixnet.model.level import N_FEATURES, LevelNorm, level_features
 
 from .tiny import filled, finite, quick_jit

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cases import has_nan, normwise, seeds
+from tests.cases import has_nan, normwise, seeds
 from unmixnet.model.lifting import lift
 from unmixnet.model.release import CONCENTRATION
-from unmixnet.objective.conservation import conservation_loss
 from unmixnet.physics.adsorption import stationary_coverage
 from unmixnet.physics.conditions import air_concentration
 from unmixnet.physics.rollout import rollout
+from unmixnet.training.losses.conservation import conservation_loss
 
 from .tiny import CHAMBER, K, M, inference, model, quick_jit
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import seeds
+from tests.cases import seeds
 from unmixnet.errors import ConfigError
 from unmixnet.model.modulation import Modulation, from_zero
 from unmixnet.model.settings import Settings

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cases import float32
+from tests.cases import float32
 from unmixnet.model.encoder import Encoder
 from unmixnet.model.statistics import N_STATISTICS, Statistics
 

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from cases import seeds
+from tests.cases import seeds
 from unmixnet.errors import ConfigError
 from unmixnet.model.diffusivity import D_REF
 from unmixnet.model.settings import Settings
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.state import Status
-from unmixnet.training.loss import closure_parts
+from unmixnet.training.objective import closure_parts
 
 from .tiny import CHAMBER, SETTINGS, K, M, T, filled, inference, model, quick_jit, ratios, shapes, windows
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from cases import seeds
+from tests.cases import seeds
 from unmixnet.model.views import LAGS_S, Views
 
 from .tiny import quick_jit

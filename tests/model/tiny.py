@@ -11,11 +11,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from unmixnet.builders import portable_enose
-from unmixnet.chamber import Chamber
 from unmixnet.model.encoder import Inference
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.simulation.builders import portable_enose
+from unmixnet.simulation.chamber import Chamber
 
 R = TypeVar("R")
 QUICK: dict[str, Any] = {"xla_backend_optimization_level": 0, "xla_cpu_use_fusion_emitters": False}

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from bundle import tiny
-from data.server import Home, serving
-from data.sound import uci
-from data.test_fetch import ARCHIVE, offer_mixtures, zipped
-from pages.plans import plan_of, words_of
-from pages.said import ROOT, everywhere, in_blocks, in_sentences
-from pages.taken import whole
-from unmixnet.bundle import find_bundle
+from tests.inference.bundle import tiny
+from tests.pages.plans import plan_of, words_of
+from tests.pages.said import ROOT, everywhere, in_blocks, in_sentences
+from tests.pages.taken import whole
+from tests.recordings.server import Home, serving
+from tests.recordings.sound import uci
+from tests.recordings.test_fetch import ARCHIVE, offer_mixtures, zipped
 from unmixnet.examples import example_recording
+from unmixnet.inference.bundle import find_bundle
 
 
 def commands(how: str) -> list[str]:

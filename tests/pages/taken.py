@@ -4,7 +4,7 @@ import shlex
 
 from typer.main import get_command
 
-from pages.plans import NAMES, STANDS_FOR
+from tests.pages.plans import NAMES, STANDS_FOR
 from unmixnet.cli import app
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from pages.desk import commands
-from pages.plans import CHECKOUT, INSTALL, words_of
-from pages.said import ROOT
-from released import CLEAN, wheel  # noqa: F401
+from tests.pages.desk import commands
+from tests.pages.plans import CHECKOUT, INSTALL, words_of
+from tests.pages.said import ROOT
+from tests.released import CLEAN, wheel  # noqa: F401
 
 ONE_TEST = {"make test": "the_version_is_the_same", "make soak": "two_thousand_mixtures_sum_to_zero"}
 ASKS = ("make vulnerabilities",)

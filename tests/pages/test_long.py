@@ -14,16 +14,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bundle.tiny import shared_home  # noqa: F401
-from live.boards import Board, lines
-from live.broker import Broker
-from live.faults import sound_line
-from live.linked import linked
-from model.tiny import model
-from pages.desk import commands, desk, words_of  # noqa: F401
-from pages.plans import LIVE, LONG, LONG_BLOCKS, plan_of
-from pages.said import with_page
-from unmixnet.simulator import FrozenSimulator
+from tests.inference.bundle.tiny import shared_home  # noqa: F401
+from tests.live.boards import Board, lines
+from tests.live.broker import Broker
+from tests.live.faults import sound_line
+from tests.live.linked import linked
+from tests.model.tiny import model
+from tests.pages.desk import commands, desk, words_of  # noqa: F401
+from tests.pages.plans import LIVE, LONG, LONG_BLOCKS, plan_of
+from tests.pages.said import with_page
+from unmixnet.training.calibration import FrozenSimulator
 
 
 def in_order(told: list[str]) -> list[str]:
@@ -151,8 +151,8 @@ def test_the_ten_lines_of_the_readme_train_a_model_that_beats_the_mean(measured)
     assert done.returncode == 0, done.stderr[-3000:]
     error = float(done.stdout.split()[-1])
     measured("mean absolute error that the README's ten lines print", error)
-    from unmixnet.data.arrays import arrays_of
-    from unmixnet.data.datasets import load
+    from unmixnet.recordings.arrays import arrays_of
+    from unmixnet.recordings.datasets import load
 
     data = load("simulated")
     mean, truth = arrays_of(data, "training")[1].mean(axis=0), arrays_of(data, "test_seen")[1]

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from bundle.tiny import shared_home  # noqa: F401
-from pages.desk import commands, desk, home, words_of  # noqa: F401
-from pages.plans import LONG_BLOCKS, QUICK, plan_of
-from pages.said import ROOT, with_page
+from tests.inference.bundle.tiny import shared_home  # noqa: F401
+from tests.pages.desk import commands, desk, home, words_of  # noqa: F401
+from tests.pages.plans import LONG_BLOCKS, QUICK, plan_of
+from tests.pages.said import ROOT, with_page
 from unmixnet.cli import app
 
 
@@ -48,8 +48,8 @@ def test_the_readme_has_no_python_but_what_its_own_test_runs():
 
 @pytest.mark.parametrize(("page", "block"), with_page("toml"), ids=lambda value: value[:24])
 def test_toml_of_the_pages_is_taken(desk, page, block, tmp_path):  # noqa: F811
-    from unmixnet.config import parse_simulation
-    from unmixnet.data.reader import read_recording
+    from unmixnet.recordings.reader import read_recording
+    from unmixnet.simulation.config import parse_simulation
     from unmixnet.training.config import parse_training
 
     if "[chamber]" in block:
@@ -69,7 +69,7 @@ def test_toml_of_the_pages_is_taken(desk, page, block, tmp_path):  # noqa: F811
 
 @pytest.mark.parametrize(("page", "block"), with_page("csv"), ids=lambda value: value[:24])
 def test_manifests_of_the_pages_are_read(page, block, tmp_path):
-    from unmixnet.data.manifest import read_manifest
+    from unmixnet.recordings.manifest import read_manifest
 
     for line in block.strip().splitlines()[1:]:
         path = tmp_path / line.split(",")[0]

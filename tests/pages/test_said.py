@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from pages.plans import CHECKOUT, INSTALL, LIVE, LONG, PLANS, QUICK, plan_of
-from pages.said import ROOT, everywhere, in_blocks, in_sentences
-from pages.taken import short_of_words, unknown, whole
+from tests.pages.plans import CHECKOUT, INSTALL, LIVE, LONG, PLANS, QUICK, plan_of
+from tests.pages.said import ROOT, everywhere, in_blocks, in_sentences
+from tests.pages.taken import short_of_words, unknown, whole
 
 BLOCKS, SENTENCES = everywhere(in_blocks), everywhere(in_sentences)
 

@@ -8,7 +8,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import DT, GEOMETRY, edges, float32, has_nan, law_error, mixture, normwise, problem, relative, seeds, stirred
+from tests.cases import (
+    DT,
+    GEOMETRY,
+    edges,
+    float32,
+    has_nan,
+    law_error,
+    mixture,
+    normwise,
+    problem,
+    relative,
+    seeds,
+    stirred,
+)
 from unmixnet.physics.diffusion import diffuse, limit
 from unmixnet.physics.maxwell_stefan import MaxwellStefan, edge_flux
 from unmixnet.physics.rollout import rollout

@@ -10,7 +10,7 @@ import scipy.linalg
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import GEOMETRY, float32, has_nan, law_error, normwise, relative, seeds
+from tests.cases import GEOMETRY, float32, has_nan, law_error, normwise, relative, seeds
 from unmixnet.physics import adsorption
 from unmixnet.physics.adsorption import Surface, adsorb, coverage, coverage_expm, generator, stationary_coverage
 from unmixnet.physics.closure import simplex_error

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import expm
 
-from cases import DT, ENOSE, GEOMETRY, law_error, normwise, relative, seeds
+from tests.cases import DT, ENOSE, GEOMETRY, law_error, normwise, relative, seeds
 from unmixnet.physics.advection import Scores, Velocities, advect, advective_rate, inflow, transfer
 
 V, E, S = len(ENOSE.cells), len(ENOSE.edges), 4

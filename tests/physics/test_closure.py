@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from cases import GEOMETRY, diffusivity, mixture, seeds
+from tests.cases import GEOMETRY, diffusivity, mixture, seeds
 from unmixnet.physics.closure import entropy_production, ledger_error, mass_error, ms_residual, simplex_error
 from unmixnet.physics.diffusion import composition, fluxes
 from unmixnet.physics.maxwell_stefan import MaxwellStefan

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import DT, GEOMETRY, diffusivity, has_nan, law_error, mixture, normwise, relative, seeds
+from tests.cases import DT, GEOMETRY, diffusivity, has_nan, law_error, mixture, normwise, relative, seeds
 from unmixnet.physics.closure import entropy_production
 from unmixnet.physics.diffusion import composition, diffuse, fluxes, limit, wall_loss
 from unmixnet.physics.maxwell_stefan import MaxwellStefan

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import edges, has_nan, law_error, normwise, relative, seeds
+from tests.cases import edges, has_nan, law_error, normwise, relative, seeds
 from unmixnet.physics import maxwell_stefan
 from unmixnet.physics.maxwell_stefan import MaxwellStefan, edge_flux, flux, resistance
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import edges, float32, normwise, relative, seeds
+from tests.cases import edges, float32, normwise, relative, seeds
 from unmixnet.physics.maxwell_stefan import MaxwellStefan, edge_flux
 
 solve = eqx.filter_jit(edge_flux)

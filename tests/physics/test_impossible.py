@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cases import DT, GEOMETRY, has_nan, problem
+from tests.cases import DT, GEOMETRY, has_nan, problem
 from unmixnet.physics.rollout import SAVEABLE, rollout
 from unmixnet.physics.state import Status
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import edges, normwise, relative, seeds
+from tests.cases import edges, normwise, relative, seeds
 from unmixnet.physics import maxwell_stefan
 from unmixnet.physics.maxwell_stefan import MaxwellStefan, edge_flux, pair_diffusivity, resistance
 

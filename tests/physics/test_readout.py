@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import law_error, normwise, relative, seeds
+from tests.cases import law_error, normwise, relative, seeds
 from unmixnet.physics.conditions import Conditions
 from unmixnet.physics.readout import Linear, Logarithmic, MonotoneSpline, PowerLaw, Readout, Sips, read, target
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cases import DT, GEOMETRY, float32, has_nan, normwise, problem, relative, seeds, stirred
-from unmixnet.bench.problem import made_up_process
-from unmixnet.builders import chain
+from tests.cases import DT, GEOMETRY, float32, has_nan, normwise, problem, relative, seeds, stirred
 from unmixnet.physics import maxwell_stefan
 from unmixnet.physics.rollout import SAVEABLE, Policy, rollout
 from unmixnet.physics.state import Schedule, Status, clean_air
+from unmixnet.simulation.builders import chain
+from unmixnet.simulation.validation.synthetic_problem import made_up_process
 
 fractions = st.sampled_from([0.3, 1e-2, 1e-4, 1e-6])
 

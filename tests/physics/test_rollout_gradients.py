@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cases import DT, GEOMETRY, has_nan, law_error, normwise, problem, stirred
+from tests.cases import DT, GEOMETRY, has_nan, law_error, normwise, problem, stirred
 from unmixnet.physics.rollout import Policy, rollout
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import float32, law_error, relative, seeds
+from tests.cases import float32, law_error, relative, seeds
 from unmixnet.physics.conditions import Conditions
 from unmixnet.physics.source import Constant, RiseDecay, Source, Tabulated, inject, release, source_weights
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import DT, GEOMETRY, has_nan, normwise, problem, relative, seeds
+from tests.cases import DT, GEOMETRY, has_nan, normwise, problem, relative, seeds
 from unmixnet.physics.rollout import rollout
 from unmixnet.physics.source import Constant
 from unmixnet.physics.state import Status

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from live.broker import Broker, survive
+from tests.live.broker import Broker, survive
 from unmixnet.live.sources.mqtt import MqttSource
 
 pytestmark = pytest.mark.soak

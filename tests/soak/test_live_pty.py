@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from live.boards import Board, replugged
+from tests.live.boards import Board, replugged
 
 pytestmark = pytest.mark.soak
 

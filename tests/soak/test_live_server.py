@@ -6,11 +6,11 @@ import time
 import numpy as np
 import pytest
 
-from live.hearing import shipped
-from live.server.hammer import hammer
-from live.server.reading import events
-from live.server.serving import Served, serving
-from live.server.test_bodies import chunks, peak_kB
+from tests.live.hearing import shipped
+from tests.live.server.hammer import hammer
+from tests.live.server.reading import events
+from tests.live.server.serving import Served, serving
+from tests.live.server.test_bodies import chunks, peak_kB
 from unmixnet.live.sources.simulated import SimulatedSource
 
 pytestmark = pytest.mark.soak

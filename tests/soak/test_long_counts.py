@@ -1,11 +1,11 @@
-"""The long counts: thousands of draws, a hundred thousand steps. Run by `make soak`; results in benchmarks/results."""
+"""The long counts: thousands of draws, a hundred thousand steps. Run by `make soak`; results in studies/results."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cases import GEOMETRY, edges, float32, problem, relative, stirred
+from tests.cases import GEOMETRY, edges, float32, problem, relative, stirred
 from unmixnet.physics.adsorption import coverage
 from unmixnet.physics.maxwell_stefan import MaxwellStefan, edge_flux
 from unmixnet.physics.rollout import rollout

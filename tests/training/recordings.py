@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from unmixnet.data.codes import ChannelHealth
-from unmixnet.data.recording import Mixture, Recording
+from unmixnet.recordings.codes import ChannelHealth
+from unmixnet.recordings.recording import Mixture, Recording
 
 COMPONENTS = ("a", "b", "c")
 CHANNELS = ("s1", "s2")

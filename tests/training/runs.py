@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from unmixnet.baselines import BASELINES
+from unmixnet.model.baselines import BASELINES
 from unmixnet.training.epoch import Arrays, EpochReport, Plan
 
 T, M, K = 12, 2, 3

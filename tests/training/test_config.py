@@ -9,9 +9,9 @@ import pytest
 import unmixnet
 from unmixnet.errors import ConfigError
 from unmixnet.model.settings import Settings
-from unmixnet.objective.weights import Weights
 from unmixnet.training.config import load_training, parse_training
 from unmixnet.training.epoch import Plan
+from unmixnet.training.losses.weights import Weights
 
 ROOT = Path(__file__).parents[2]
 TEXT = """

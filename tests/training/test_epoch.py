@@ -10,10 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from cases import float32
-from model.tiny import QUICK, finite
-from model.tiny import model as tiny_model
-from unmixnet.objective.weights import Weights
+from tests.cases import float32
+from tests.model.tiny import QUICK, finite
+from tests.model.tiny import model as tiny_model
 from unmixnet.training import epoch as epoch_module
 from unmixnet.training.checkpoint import load_checkpoint
 from unmixnet.training.epoch import (
@@ -27,7 +26,8 @@ from unmixnet.training.epoch import (
     start_state,
     steps_per_epoch,
 )
-from unmixnet.training.loss import Recipe, batch_loss
+from unmixnet.training.losses.weights import Weights
+from unmixnet.training.objective import Recipe, batch_loss
 from unmixnet.training.trainer import TrainingError, fit
 
 from .runs import PLAN, T, arrays, fingerprint, lines, mlp

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import seeds
-from unmixnet.data.preprocess import Preprocessing
+from tests.cases import seeds
 from unmixnet.errors import ConfigError
+from unmixnet.recordings.preprocess import Preprocessing
 from unmixnet.training.examples import gather_examples, joined, resampled, windows_of
 
 from .recordings import CHANNELS, COMPONENTS, recording, recordings

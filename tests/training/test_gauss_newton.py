@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from cases import seeds
+from tests.cases import seeds
 from unmixnet.training.gauss_newton import gauss_newton
 
 

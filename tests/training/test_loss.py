@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from model.tiny import K, M, finite, largest, model, quick_jit, ratios, windows
-from unmixnet.objective.mixture import class_loss, mixture_loss
-from unmixnet.objective.weights import Weights
-from unmixnet.training.loss import Batch, Recipe, batch_loss, fingerprints, predict_ratios
+from tests.model.tiny import K, M, finite, largest, model, quick_jit, ratios, windows
+from unmixnet.training.losses.mixture import class_loss, mixture_loss
+from unmixnet.training.losses.weights import Weights
+from unmixnet.training.objective import Batch, Recipe, batch_loss, fingerprints, predict_ratios
 
 from .runs import mlp, with_values
 

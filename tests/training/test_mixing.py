@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import seeds
-from model.tiny import quick_jit
+from tests.cases import seeds
+from tests.model.tiny import quick_jit
 from unmixnet.training.mixing import combined, mixed_batch, with_session
 
 T, M, B, K = 6, 2, 8, 3

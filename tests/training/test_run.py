@@ -6,9 +6,9 @@ import jax
 import numpy as np
 import pytest
 
-from unmixnet.data.preprocess import Preprocessing
+from studies.harness.variants import changed
 from unmixnet.errors import ConfigError
-from unmixnet.reproduce.variants import changed
+from unmixnet.recordings.preprocess import Preprocessing
 from unmixnet.training.config import parse_training
 from unmixnet.training.examples import Examples
 from unmixnet.training.run import clean_air, prepare, train

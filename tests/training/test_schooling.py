@@ -9,10 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from model.tiny import QUICK, M, T, model, quick_jit
-from unmixnet.training.calibration import Nuisances, _residual, calibrate_physics
+from tests.model.tiny import QUICK, M, T, model, quick_jit
 from unmixnet.training.epoch import Plan
-from unmixnet.training.loss import Recipe, virtual_loss
+from unmixnet.training.objective import Recipe, virtual_loss
+from unmixnet.training.pretraining import Nuisances, _residual, calibrate_physics
 from unmixnet.training.schooling import school
 from unmixnet.training.virtual import Leftover, Nuisance, bank_of, virtual_batch
 

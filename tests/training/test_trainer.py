@@ -7,10 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from unmixnet.artefact import ArtefactError
+from unmixnet.files import ArtefactError
 from unmixnet.training.checkpoint import load_checkpoint
 from unmixnet.training.epoch import start_state
-from unmixnet.training.loss import Recipe
+from unmixnet.training.objective import Recipe
 from unmixnet.training.trainer import fit
 
 from .runs import PLAN, Scripted, T, arrays, lines, mlp

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cases import seeds
-from model.tiny import K, M, T, finite, largest, model, quick_jit
-from unmixnet.objective.mixture import mixture_loss
+from tests.cases import seeds
+from tests.model.tiny import K, M, T, finite, largest, model, quick_jit
+from unmixnet.training.losses.mixture import mixture_loss
 from unmixnet.training.virtual import Leftover, Nuisance, bank_of, random_ratios, virtual_batch
 
 from .runs import with_values

@@ -2,13 +2,13 @@
 
 import os
 import sys
+from importlib.util import find_spec
 
 import typer
 
 from unmixnet.cli import (
     archive,
     audit,
-    bench,
     calibrate,
     calibrate_session,
     check,
@@ -19,13 +19,12 @@ from unmixnet.cli import (
     export,
     fingerprints,
     live,
-    reproduce,
     simulate,
     train,
     unmix,
     validate,
 )
-from unmixnet.cli.programs import keep_programs
+from unmixnet.cli.compilation_cache import keep_programs
 from unmixnet.errors import UnmixError
 
 __all__ = ["app", "main"]
@@ -53,8 +52,12 @@ app.command("validate")(validate.validate)
 app.command("check")(check.check)
 app.command("audit")(audit.audit)
 app.command("fingerprints")(fingerprints.fingerprints)
-app.add_typer(bench.app, name="bench")
-app.add_typer(reproduce.app, name="reproduce")
+if find_spec("studies"):  # in a checkout
+    from studies import __main__ as reproduce
+    from studies.bench import command as bench
+
+    app.add_typer(bench.app, name="bench")
+    app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(data.app, name="data")
 
 

@@ -13,10 +13,10 @@ from unmixnet.cli.output import busy, emit, say
 from unmixnet.cli.unmix import DEFAULT
 
 if TYPE_CHECKING:
-    from unmixnet.archive.inputs import Unit
-    from unmixnet.archive.run import Report
-    from unmixnet.archive.task import Done
-    from unmixnet.bundle import Bundle
+    from unmixnet.inference.archive.inputs import Unit
+    from unmixnet.inference.archive.run import Report
+    from unmixnet.inference.archive.task import Done
+    from unmixnet.inference.bundle import Bundle
 
 __all__ = ["unmix_archive"]
 
@@ -37,12 +37,12 @@ def unmix_archive(
 
     Exit code 2 if something could not be answered; OUT/errors.parquet says what and why.
     """
-    from unmixnet.scale.places import place_of
+    from unmixnet.inference.archive.places import place_of
 
     place = place_of(ray, workers)
     with busy("opening the model"):
-        from unmixnet.archive.run import unmix_archive as run
-        from unmixnet.bundle import find_bundle, load_bundle
+        from unmixnet.inference.archive.run import unmix_archive as run
+        from unmixnet.inference.bundle import find_bundle, load_bundle
 
         folder = find_bundle(model)
         bundle = load_bundle(folder)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from unmixnet.audit import AuditReport
+    from unmixnet.recordings.audit import AuditReport
 
 __all__ = ["audit"]
 
@@ -20,13 +20,13 @@ def audit(
     report: Annotated[Path | None, typer.Option(metavar="OUT.html", help="Write a page.")] = None,
 ) -> None:
     """Find copies, computed files, sessions, label conflicts, dead channels and leaks."""
-    from unmixnet.audit import audit_folder
     from unmixnet.cli.progress import stages
+    from unmixnet.recordings.audit import audit_folder
 
     with stages() as progress:
         result = audit_folder(folder, progress=progress)
     if report is not None:
-        from unmixnet.audit.page import write_page
+        from unmixnet.recordings.audit.page import write_page
 
         write_page(result, report)
         print(f"Wrote {report}", file=sys.stderr)
@@ -37,7 +37,7 @@ def audit(
 
 
 def _as_object(result: "AuditReport") -> dict:
-    from unmixnet.audit.statements import headline, statements
+    from unmixnet.recordings.audit.statements import headline, statements
 
     summary = [{"weight": item.weight, "title": item.title, "what": item.what} for item in statements(result)]
     return {"headline": headline(result), "statements": summary, **dataclasses.asdict(result)}
@@ -48,7 +48,7 @@ def _print_text(result: "AuditReport") -> None:
     from rich.markup import escape
     from rich.padding import Padding
 
-    from unmixnet.audit.statements import headline, statements
+    from unmixnet.recordings.audit.statements import headline, statements
 
     console = Console(highlight=False)
     console.print(f"[bold]{escape(headline(result))}[/bold]\n")

@@ -35,7 +35,7 @@ def calibrate(
     recordings are fitted. An interrupted calibration goes on with the stage that was not finished.
     (`calibrate-session` is another thing: it adapts a trained model to today's sensors.)
     """
-    from unmixnet.simulator.command import ITERATIONS, QUICK, calibrate_protocol, write_report
+    from unmixnet.training.calibration.command import ITERATIONS, QUICK, calibrate_protocol, write_report
 
     name = dataset if protocol is None else f"{dataset}:{protocol}"
     with _bars() as (watch, tell):

@@ -8,8 +8,8 @@ import typer
 from unmixnet.cli.output import busy, emit, say, table
 
 if TYPE_CHECKING:
-    from unmixnet.data.recording import Recording
-    from unmixnet.session import SessionCalibration
+    from unmixnet.inference.session import SessionCalibration
+    from unmixnet.recordings.recording import Recording
 
 __all__ = ["calibrate_session", "read_session"]
 
@@ -37,9 +37,9 @@ def calibrate_session(
 ) -> None:
     """Find gains and offsets of the sensors in this session; use them with `unmixnet unmix --session FILE`."""
     with busy("opening the model"):
-        from unmixnet.bundle import find_bundle, load_bundle
-        from unmixnet.data.reader import read_recording
-        from unmixnet.session import fit_session
+        from unmixnet.inference.bundle import find_bundle, load_bundle
+        from unmixnet.inference.session import fit_session
+        from unmixnet.recordings.reader import read_recording
 
         bundle = load_bundle(find_bundle(model))
     known = [_reference(text) for text in references or []]
@@ -56,8 +56,8 @@ def calibrate_session(
 
 def read_session(path: Path) -> "SessionCalibration":
     """The calibration in a file."""
-    from unmixnet.session import SessionCalibration
-    from unmixnet.toml_file import read_text
+    from unmixnet.files.toml import read_text
+    from unmixnet.inference.session import SessionCalibration
 
     return SessionCalibration.from_text(read_text(path))
 
@@ -66,9 +66,9 @@ def _reference(text: str) -> "Recording":
     """A recording with its label: after the last `=`, or what the name of the file says."""
     from dataclasses import replace
 
-    from unmixnet.data.labels import parse_label
-    from unmixnet.data.reader import read_recording
     from unmixnet.errors import ConfigError
+    from unmixnet.recordings.labels import parse_label
+    from unmixnet.recordings.reader import read_recording
 
     path, _, written = text.rpartition("=")
     if not path or Path(text).is_file():

@@ -8,8 +8,8 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from unmixnet.data.codes import Code
-    from unmixnet.data.inspection import Checked
+    from unmixnet.recordings.codes import Code
+    from unmixnet.recordings.inspection import Checked
 
 __all__ = ["check"]
 
@@ -30,8 +30,8 @@ def check(
     Exit code 0 if every file could be read, 2 if one was refused (with --strict also if one has a warning).
     """
     from unmixnet.cli.progress import stages
-    from unmixnet.data.inspection import as_json, check_files, expand
-    from unmixnet.data.location import DataError
+    from unmixnet.recordings.inspection import as_json, check_files, expand
+    from unmixnet.recordings.location import DataError
 
     paths = expand(files)
     if not paths:

@@ -26,8 +26,8 @@ def fetch_command(
     import json
     from dataclasses import asdict
 
-    from unmixnet.data.fetch import fetch
-    from unmixnet.data.location import default_root
+    from unmixnet.recordings.fetch import fetch
+    from unmixnet.recordings.location import default_root
 
     folder = to or default_root()
     with transfer_bar(f"Fetching {name}") as advance:
@@ -44,8 +44,8 @@ def fetch_command(
 
 def _cache(folder: Path) -> None:
     """Make the 10 Hz and 1 Hz views of the UCI texts, so that the first use need not wait for them."""
-    from unmixnet.data.datasets import load
-    from unmixnet.data.uci_cache import open_view
+    from unmixnet.recordings.datasets import load
+    from unmixnet.recordings.formats.uci_cache import open_view
 
     dataset = load("uci-dynamic", folder)
     for entry in dataset.of("full"):
@@ -64,8 +64,8 @@ def list_command(
     import json
     from collections import Counter
 
-    from unmixnet.data.datasets import NAMES, load
     from unmixnet.errors import UnmixError
+    from unmixnet.recordings.datasets import NAMES, load
 
     found: dict[str, dict[str, int] | None] = {}
     for name in NAMES:

@@ -18,11 +18,11 @@ def demo(
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as one JSON object.")] = False,
 ) -> None:
     """Unmix a recording of a simulated e-nose: shares, intervals, the trace that the physics makes of them, a page."""
-    from unmixnet.answer import show, to_json, write_report
-    from unmixnet.bundle import find_bundle, load_bundle
-    from unmixnet.data.reader import read_recording
     from unmixnet.examples import example_recording
+    from unmixnet.inference.bundle import find_bundle, load_bundle
+    from unmixnet.inference.report import show, to_json, write_report
     from unmixnet.inference.unmix import unmix
+    from unmixnet.recordings.reader import read_recording
 
     file = example_recording()
     with busy(f"unmixing {file.name} (the first run compiles for some seconds)"):

@@ -25,7 +25,7 @@ def evaluate(
     from unmixnet.cli.progress import stages
 
     with busy("opening the model"):
-        from unmixnet.bundle import find_bundle, load_bundle
+        from unmixnet.inference.bundle import find_bundle, load_bundle
         from unmixnet.inference.evaluate import evaluate as run
         from unmixnet.inference.evaluate import scoring_set
 

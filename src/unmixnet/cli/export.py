@@ -19,8 +19,8 @@ def export(
 ) -> None:
     """Write a model as ONNX and check it against ONNX Runtime; a file that says something else is not written."""
     with busy("exporting (this takes a minute)"):
-        from unmixnet.bundle import find_bundle, load_bundle
-        from unmixnet.export.onnx import export_onnx
+        from unmixnet.inference.bundle import find_bundle, load_bundle
+        from unmixnet.inference.onnx.export import export_onnx
 
         bundle = load_bundle(find_bundle(model))
         done = export_onnx(bundle, onnx, solver=solver, windows=windows)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from unmixnet.data.coherence import Coherence
+    from unmixnet.recordings.coherence import Coherence
 
 __all__ = ["fingerprints"]
 
@@ -29,8 +29,8 @@ def fingerprints(
     With --baseline recording, use --align too; SmellNet mixtures start exposed and have no baseline of
     their own.
     """
-    from unmixnet.data.coherence import coherence, draw_coherence
-    from unmixnet.reproduce.fingerprints import pure_fingerprints
+    from unmixnet.inference.fingerprints import pure_fingerprints
+    from unmixnet.recordings.coherence import coherence, draw_coherence
 
     prints = pure_fingerprints(dataset, data, response=response, baseline=baseline, align=align)
     result = coherence(prints)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from unmixnet.cli.output import busy, emit, say, table
 
 if TYPE_CHECKING:
-    from unmixnet.data.recording import Recording
-    from unmixnet.live.teach import Taught, Watch
+    from unmixnet.recordings.recording import Recording
+    from unmixnet.training.few_shot import Taught, Watch
 
 __all__ = ["learn_folder"]
 
@@ -30,7 +30,7 @@ def learn_folder(folder: Path | None, output: Path | None, *, seed: int | None, 
         )
     recordings = _labelled(folder)
     with busy("starting"):
-        from unmixnet.live.teach import teach
+        from unmixnet.training.few_shot import teach
     with _progress() as watch:
         taught = teach(recordings, name=folder.resolve().name, folder=run, watch=watch, seed=seed or 0)
     if as_json:
@@ -40,8 +40,8 @@ def learn_folder(folder: Path | None, output: Path | None, *, seed: int | None, 
 
 
 def _labelled(folder: Path) -> "list[Recording]":
-    from unmixnet.data.datasets import load
     from unmixnet.errors import ConfigError
+    from unmixnet.recordings.datasets import load
 
     data = load("folder", folder)
     entries = [entry for entry in data.entries if entry.label is not None]

@@ -9,7 +9,7 @@ import typer
 from unmixnet.cli.output import busy, say
 
 if TYPE_CHECKING:
-    from unmixnet.bundle import Bundle
+    from unmixnet.inference.bundle import Bundle
     from unmixnet.live.sample import Source
 
 __all__ = ["live"]
@@ -48,8 +48,8 @@ def live(
         for part in ("starlette", "uvicorn", "sse_starlette"):
             live_part(part)
         from unmixnet.live.hub import Live, LiveSettings
-        from unmixnet.live.server.door import Door, check_address
-        from unmixnet.live.server.files import check_page
+        from unmixnet.live.server.auth import Door, check_address
+        from unmixnet.live.server.page_files import check_page
         from unmixnet.live.server.run import listen, serve
         from unmixnet.live.store import Store
 
@@ -96,7 +96,7 @@ def _source(
 def _bundle(name: str | None, simulate: bool) -> "Bundle":
     """The chosen model, or the packaged one that suits the source; one that does not is told on the page."""
     with busy("opening the model"):
-        from unmixnet.bundle import find_bundle, load_bundle, packaged
+        from unmixnet.inference.bundle import find_bundle, load_bundle, packaged
 
         first = SIMULATED if simulate or MODEL not in packaged() else MODEL
         return load_bundle(find_bundle(name or first))
@@ -104,7 +104,7 @@ def _bundle(name: str | None, simulate: bool) -> "Bundle":
 
 def _welcome(link: str, host: str, browser: bool) -> None:
     """The link on stdout, since a program may want it; the rest on stderr."""
-    from unmixnet.live.server.door import is_loopback
+    from unmixnet.live.server.auth import is_loopback
 
     print(link, flush=True)
     say("Open this link in a browser; it works once. Stop with Ctrl-C.")

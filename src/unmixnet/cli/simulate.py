@@ -20,20 +20,20 @@ def simulate(
     as_json: Annotated[bool, typer.Option("--json", help="Print a summary as one JSON object.")] = False,
 ) -> None:
     """Simulate release, transport, adsorption and readout in a chamber that a TOML file describes."""
-    from unmixnet.config import load_simulation
-    from unmixnet.simulation import simulate as run
-    from unmixnet.table import summary, write_parquet
+    from unmixnet.simulation.config import load_simulation
+    from unmixnet.simulation.output import summary, write_parquet
+    from unmixnet.simulation.simulate import simulate as run
 
     config = load_simulation(file)
     with busy(f"simulating {config.run.duration_s:g} s"):
         result = run(config)
         write_parquet(result, output)
         if final is not None:
-            from unmixnet.state_file import save_state
+            from unmixnet.simulation.state_file import save_state
 
             save_state(result.final, final)
         if plot is not None:
-            from unmixnet.plots.simulation import draw_simulation
+            from unmixnet.simulation.plots import draw_simulation
 
             draw_simulation(result, plot, title=file.stem)
     if as_json:

@@ -92,11 +92,11 @@ def _check_free(run: Path, resume: bool) -> None:
 def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path | None) -> "tuple[dict[str, Any], Fit]":
     from dataclasses import asdict
 
-    from unmixnet.bundle import save_bundle
-    from unmixnet.bundle.make import make_bundle
-    from unmixnet.bundle.sources import sources_of
     from unmixnet.cli.progress import stages
+    from unmixnet.inference.bundle import save_bundle
+    from unmixnet.training.make_bundle import make_bundle
     from unmixnet.training.run import prepare, train
+    from unmixnet.training.sources import sources_of
 
     with stages() as progress:
         sources = sources_of(config, data, progress=progress)
@@ -155,7 +155,7 @@ def _losses(entry: dict[str, Any]) -> str:
 
 
 def _show(result: dict[str, Any], fit: "Fit") -> None:
-    from unmixnet.bundle.nulls import Scores
+    from unmixnet.training.nulls import Scores
 
     if result["validation"] is not None:
         scores: Scores = Scores(**result["validation"])

@@ -8,9 +8,9 @@ import typer
 from unmixnet.cli.output import busy, emit, say
 
 if TYPE_CHECKING:
-    from unmixnet.answer import Answer
-    from unmixnet.bundle import Bundle
-    from unmixnet.session import SessionCalibration
+    from unmixnet.inference.bundle import Bundle
+    from unmixnet.inference.report import Answer
+    from unmixnet.inference.session import SessionCalibration
 
 __all__ = ["unmix"]
 
@@ -35,10 +35,10 @@ def unmix(
 
     Exit code 2 if a file could not be answered; the others are.
     """
-    from unmixnet.answer import show, to_json
+    from unmixnet.inference.report import show, to_json
 
     with busy("opening the model"):
-        from unmixnet.bundle import find_bundle, load_bundle
+        from unmixnet.inference.bundle import find_bundle, load_bundle
 
         bundle = load_bundle(find_bundle(model))
     today = None if session is None else _session(bundle, session)
@@ -74,9 +74,9 @@ def _answer(bundle: "Bundle", file: Path, refine: int, session: "SessionCalibrat
     """The answer, or what stood in its way, which is printed."""
     import sys
 
-    from unmixnet.data.reader import read_recording
     from unmixnet.errors import UnmixError
     from unmixnet.inference.unmix import unmix as run
+    from unmixnet.recordings.reader import read_recording
 
     try:
         recording = read_recording(file)
@@ -88,6 +88,6 @@ def _answer(bundle: "Bundle", file: Path, refine: int, session: "SessionCalibrat
 
 
 def _report(answer: "Answer", folder: Path) -> Path:
-    from unmixnet.answer import write_report
+    from unmixnet.inference.report import write_report
 
     return write_report(answer, folder)

@@ -6,7 +6,6 @@ from typing import Annotated
 import typer
 
 from unmixnet.cli.output import busy, emit, say, table
-from unmixnet.provenance import provenance
 
 __all__ = ["validate"]
 
@@ -16,7 +15,8 @@ def validate(
     figure: Annotated[Path, typer.Option(help="Where the Duncan–Toor figure goes.")] = Path("out/duncan_toor.png"),
 ) -> None:
     """Run every oracle: value, expected, tolerance, passed; exit 1 if one fails."""
-    from unmixnet.validation import ORACLES, run
+    from unmixnet.files.provenance import provenance
+    from unmixnet.simulation.validation import ORACLES, run
 
     checks, missing = [], []
     for name in ORACLES:
@@ -53,8 +53,8 @@ def _print(checks: list) -> None:
 def _draw(path: Path) -> None:
     import jax
 
-    from unmixnet.plots.duncan_toor import draw_duncan_toor
-    from unmixnet.validation.duncan_toor import fick_bulbs, maxwell_stefan_bulbs
+    from unmixnet.simulation.validation.duncan_toor import fick_bulbs, maxwell_stefan_bulbs
+    from unmixnet.simulation.validation.duncan_toor_plot import draw_duncan_toor
 
     with jax.enable_x64(True):
         draw_duncan_toor(maxwell_stefan_bulbs(8), fick_bulbs(), path)

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from unmixnet.answer import Verdict
-from unmixnet.bundle.bundle import Bundle
-from unmixnet.bundle.seen import overlap
-from unmixnet.bundle.sources import read_pieces
-from unmixnet.data.datasets import load
-from unmixnet.data.protocols import Piece, SplitError, protocol
-from unmixnet.data.recording import Recording
 from unmixnet.errors import ConfigError
+from unmixnet.inference.bundle.bundle import Bundle
+from unmixnet.inference.bundle.seen import overlap
 from unmixnet.inference.evidence import Evidence, gather_evidence
-from unmixnet.inference.trace import trace_of
+from unmixnet.inference.report import Verdict
+from unmixnet.inference.scores import Row, score
 from unmixnet.inference.unmix import verdict_of
-from unmixnet.peers.samples import Samples, Task
-from unmixnet.reproduce.rows import Row, score
+from unmixnet.recordings.datasets import load
+from unmixnet.recordings.protocols import Piece, SplitError, protocol
+from unmixnet.recordings.recording import Recording
+from unmixnet.recordings.samples import Samples, Task
+from unmixnet.recordings.trace import trace_of
+from unmixnet.training.sources import read_pieces
 
 __all__ = ["Evaluation", "ScoringSet", "evaluate", "scoring_set"]
 

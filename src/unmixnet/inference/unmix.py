@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unmixnet.answer import Answer, Verdict
-from unmixnet.bundle.bundle import Bundle
-from unmixnet.data.recording import Recording
 from unmixnet.errors import ConfigError, UnmixError
+from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.inference.evidence import Evidence, evidence_of, presence_of, residuals, starts_of
-from unmixnet.inference.implied import closure_of, states_of, stitch, stitch_starts, troubles
+from unmixnet.inference.reconstruction import closure_of, states_of, stitch, stitch_starts, troubles
 from unmixnet.inference.refine import Refined
 from unmixnet.inference.refine import refine as refine_windows
-from unmixnet.inference.trace import Trace, trace_of
+from unmixnet.inference.report import Answer, Verdict
 from unmixnet.inference.windows import encode, solve
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.rollout import Rollout
+from unmixnet.recordings.recording import Recording
+from unmixnet.recordings.trace import Trace, trace_of
 
 if TYPE_CHECKING:
-    from unmixnet.session import SessionCalibration
+    from unmixnet.inference.session import SessionCalibration
 
 __all__ = ["Read", "answer_of", "solver_of", "unmix", "verdict_of"]
 

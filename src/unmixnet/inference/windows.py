@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from unmixnet.baselines.interface import Baseline, Output
 from unmixnet.inference.precision import single_precision
+from unmixnet.model.baselines.interface import Baseline, Output
 from unmixnet.model.encoder import Inference
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.rollout import Rollout

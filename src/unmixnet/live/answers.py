@@ -9,13 +9,13 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unmixnet.answer.safe import clipped, plain
 from unmixnet.errors import UnmixError
+from unmixnet.inference.report.safe import clipped, plain
 from unmixnet.live.hub import Live
 
 if TYPE_CHECKING:
-    from unmixnet.answer import Answer
-    from unmixnet.data.recording import Recording
+    from unmixnet.inference.report import Answer
+    from unmixnet.recordings.recording import Recording
 
 __all__ = ["Answers", "AnswersError"]
 
@@ -68,13 +68,13 @@ class Answers:
 
     def page(self, number: int) -> str:
         """The report as one HTML page."""
-        from unmixnet.answer.page import render_page
+        from unmixnet.inference.report.page import render_page
 
         return render_page(self._find(number), alone=True)
 
     def archive(self, number: int) -> bytes:
         """The report with its numbers, as a ZIP file."""
-        from unmixnet.answer import write_report
+        from unmixnet.inference.report import write_report
 
         out = io.BytesIO()
         with tempfile.TemporaryDirectory(prefix="unmixnet-") as folder, zipfile.ZipFile(out, "w", 8) as archive:
@@ -91,8 +91,8 @@ class Answers:
 
 def _read(file: Path, name: str) -> "Recording":
     """The recording; a refusal names the file as the user does."""
-    from unmixnet.data.osmell import read_osmell
-    from unmixnet.data.reader import read_recording
+    from unmixnet.recordings.formats.osmell import read_osmell
+    from unmixnet.recordings.reader import read_recording
 
     shown = clipped(plain(name), 120) or "file"
     try:
@@ -104,7 +104,7 @@ def _read(file: Path, name: str) -> "Recording":
 
 
 def _thinned(answer: "Answer") -> dict[str, Any]:
-    from unmixnet.answer import to_json
+    from unmixnet.inference.report import to_json
 
     whole = to_json(answer)
     traces = whole["traces"]

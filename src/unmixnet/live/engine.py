@@ -17,10 +17,9 @@ from functools import cached_property
 
 import numpy as np
 
-from unmixnet.bundle.bundle import Bundle
-from unmixnet.data.response import Baseline, Response
 from unmixnet.errors import ConfigError
-from unmixnet.inference.trace import missing_channels
+from unmixnet.inference.bundle.bundle import Bundle
+from unmixnet.inference.session.calibration import SessionCalibration
 from unmixnet.inference.unmix import solver_of
 from unmixnet.live.bins import Bins, start_bins
 from unmixnet.live.estimate import NOTHING, WARMING, Estimate
@@ -28,10 +27,11 @@ from unmixnet.live.exposure import FOOT, Exposure, Watch
 from unmixnet.live.frame import FIRST_ANSWER, Frame, frame_of
 from unmixnet.live.judging import judge
 from unmixnet.live.look import Look, compile_look
+from unmixnet.live.messages import drift_words, gap_words, listening_words, settling_words
 from unmixnet.live.sample import Sample
-from unmixnet.live.saying import drift_words, gap_words, listening_words, settling_words
 from unmixnet.live.scale import Scale
-from unmixnet.session.calibration import SessionCalibration
+from unmixnet.recordings.response import Baseline, Response
+from unmixnet.recordings.trace import missing_channels
 
 __all__ = ["Engine", "EngineState"]
 

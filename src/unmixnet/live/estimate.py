@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from unmixnet.answer import Answer, ClosureReport, Verdict
-from unmixnet.answer.safe import encodable
+from unmixnet.inference.report import Answer, ClosureReport, Verdict
+from unmixnet.inference.report.safe import encodable
 
 __all__ = ["MIXTURE", "NOTHING", "STATUS", "UNLIKE", "WARMING", "Estimate", "StatesNow"]
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unmixnet.data.response import Baseline
+from unmixnet.recordings.response import Baseline
 
 if TYPE_CHECKING:
     from unmixnet.live.engine import Engine, EngineState

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unmixnet.errors import UnmixError
 from unmixnet.live.fanout import Fanout, encode
 from unmixnet.live.listener import RETRY_S, Listener
+from unmixnet.live.recordings import Takes, label_json
 from unmixnet.live.sample import Item, Source, SourceEvent
 from unmixnet.live.store import Store
-from unmixnet.live.takes import Takes, label_json
 from unmixnet.live.telling import model_json, source_json
 
 if TYPE_CHECKING:
-    from unmixnet.bundle import Bundle
-    from unmixnet.data.recording import Mixture
+    from unmixnet.inference.bundle import Bundle
+    from unmixnet.inference.session import SessionCalibration
     from unmixnet.live.engine import Engine
-    from unmixnet.session import SessionCalibration
+    from unmixnet.recordings.recording import Mixture
 
     MakeEngine = Callable[[Bundle, tuple[str, ...], SessionCalibration | None, float], Engine]
 

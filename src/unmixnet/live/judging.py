@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unmixnet.answer import Answer, Verdict
 from unmixnet.inference.evidence import evidence_of, presence_of, residuals
-from unmixnet.inference.implied import troubles
-from unmixnet.inference.trace import Trace
+from unmixnet.inference.reconstruction import troubles
+from unmixnet.inference.report import Answer, Verdict
 from unmixnet.inference.unmix import Read, answer_of, solver_of
 from unmixnet.live.estimate import STATUS, Estimate, StatesNow
-from unmixnet.live.saying import found_words
+from unmixnet.live.messages import found_words
 from unmixnet.physics.rollout import Rollout
+from unmixnet.recordings.trace import Trace
 
 if TYPE_CHECKING:
     from unmixnet.live.engine import Engine

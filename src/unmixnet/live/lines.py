@@ -9,11 +9,11 @@ Nothing that a board prints raises an error: what is no sample is `Rejected`, fo
 
 import re
 
-from unmixnet.data.channels import canonical_name
 from unmixnet.live.clock import Clock
 from unmixnet.live.framing import LONGEST_LINE
 from unmixnet.live.protocol import read_protocol
 from unmixnet.live.sample import Rejected, Sample
+from unmixnet.recordings.channels import canonical_name
 
 __all__ = ["REASONS", "LineParser"]
 

@@ -7,8 +7,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from unmixnet.answer.safe import clipped, plain
 from unmixnet.errors import UnmixError
+from unmixnet.inference.report.safe import clipped, plain
 from unmixnet.live.backlog import Backlog, Counts
 from unmixnet.live.fanout import Frame, encode
 from unmixnet.live.sample import Item, Rejected, Sample, SourceEvent

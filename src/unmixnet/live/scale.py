@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmixnet.data.response import FULL_SCALE_COUNTS, Response, log_conductance
+from unmixnet.recordings.response import FULL_SCALE_COUNTS, Response, log_conductance
 
 __all__ = ["Scale"]
 

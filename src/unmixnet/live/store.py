@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
-from unmixnet.data.recording import Mixture, Recording
 from unmixnet.live.sample import Rejected, Sample
 from unmixnet.live.store_file import StoreError, StoreFile, refused
 from unmixnet.live.store_rows import (
@@ -27,6 +26,7 @@ from unmixnet.live.store_rows import (
     recording_of,
     session_of,
 )
+from unmixnet.recordings.recording import Mixture, Recording
 
 __all__ = ["Calibration", "Event", "Named", "Session", "Store", "StoreError"]
 

@@ -13,7 +13,7 @@ from io import StringIO
 from itertools import islice
 from pathlib import Path
 
-from unmixnet.data.replacing import replacing
+from unmixnet.files.replacing import replacing
 from unmixnet.live.sample import Sample
 from unmixnet.live.store import Store
 from unmixnet.live.store_rows import units_of
@@ -65,7 +65,7 @@ def export_parquet(
 
 def recording_osmell(store: Store, recording: int) -> bytes:
     """The bytes of an `.osmell` file of one recording, with the events of its span."""
-    from unmixnet.data.osmell import OsmellEvent, osmell_bytes
+    from unmixnet.recordings.formats.osmell import OsmellEvent, osmell_bytes
 
     named = store.named(recording)
     first = next(store.samples(named.session, named.start_s, named.end_s), None)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from unmixnet.data.channels import BASE_CHANNELS
-from unmixnet.data.recording import Mixture, Recording
+from unmixnet.recordings.channels import BASE_CHANNELS
+from unmixnet.recordings.recording import Mixture, Recording
 
 if TYPE_CHECKING:
     from unmixnet.live.sample import Sample
@@ -109,7 +109,7 @@ def label_of(text: str | None) -> Mixture | None:
 
 def recording_of(session: Session, samples: Sequence["Sample"], named: Named) -> Recording:
     """A recording of at least one sample; its time starts at zero, its rate is one over the median step."""
-    from unmixnet.data.health import judge
+    from unmixnet.recordings.health import judge
 
     time_s = np.array([sample.time_s for sample in samples]) - samples[0].time_s
     readings = np.array([sample.values for sample in samples])

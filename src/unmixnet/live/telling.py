@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from unmixnet.answer.safe import clipped, plain
-from unmixnet.live.takes import label_json
+from unmixnet.inference.report.safe import clipped, plain
+from unmixnet.live.recordings import label_json
 
 if TYPE_CHECKING:
     from unmixnet.live.hub import Live

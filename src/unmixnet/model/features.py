@@ -5,7 +5,7 @@ They do not change in time, so transfer probabilities and edge factors are compu
 
 import numpy as np
 
-from unmixnet.chamber import Chamber
+from unmixnet.simulation.chamber import Chamber
 
 __all__ = ["N_CELL", "N_EDGE", "cell_features", "edge_features"]
 

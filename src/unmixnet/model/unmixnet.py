@@ -12,7 +12,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.chamber import Chamber
 from unmixnet.model.diffusivity import D_MAX, Diffusivity
 from unmixnet.model.encoder import Encoder, Inference, uninformed
 from unmixnet.model.features import N_CELL, cell_features, edge_features
@@ -25,6 +24,7 @@ from unmixnet.model.transduction import Transduction
 from unmixnet.physics.conditions import Conditions
 from unmixnet.physics.rollout import Policy, Rollout, rollout
 from unmixnet.physics.state import Process, Schedule, State
+from unmixnet.simulation.chamber import Chamber
 
 __all__ = ["Solved", "UnMixNet"]
 

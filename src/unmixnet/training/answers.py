@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PyTree
 
-from unmixnet.training.loss import predict_ratios
+from unmixnet.training.objective import predict_ratios
 
 __all__ = ["answers"]
 

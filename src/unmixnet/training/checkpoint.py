@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from unmixnet.artefact import Artefact, ArtefactError, read_artefact, recover, write_artefact
+from unmixnet.files import Artefact, ArtefactError, read_artefact, recover, write_artefact
 from unmixnet.training.epoch import TrainState
 
 __all__ = ["from_tensors", "load_checkpoint", "save_checkpoint", "to_tensors"]

@@ -7,13 +7,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from unmixnet.data.preprocess import Preprocessing
 from unmixnet.errors import ConfigError
+from unmixnet.files.toml import Section, parse_toml, read_text
 from unmixnet.model.settings import Settings
-from unmixnet.objective.weights import Weights
-from unmixnet.toml_file import Section, parse_toml, read_text
+from unmixnet.recordings.preprocess import Preprocessing
 from unmixnet.training.epoch import Plan
-from unmixnet.training.loss import Recipe
+from unmixnet.training.losses.weights import Weights
+from unmixnet.training.objective import Recipe
 from unmixnet.training.virtual import Nuisance
 
 __all__ = ["TrainConfig", "load_training", "parse_training"]

@@ -21,7 +21,7 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from unmixnet.model.statistics import Statistics
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.training.answers import answers
-from unmixnet.training.loss import Batch, Recipe, batch_loss
+from unmixnet.training.objective import Batch, Recipe, batch_loss
 from unmixnet.training.virtual import Bank
 
 __all__ = ["Arrays", "EpochReport", "Plan", "TrainState", "make_epoch", "names_at", "restored", "start_state"]

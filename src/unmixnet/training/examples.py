@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmixnet.data.preprocess import Preprocessing
-from unmixnet.data.recording import Recording
-from unmixnet.data.temporal import resampled
 from unmixnet.errors import ConfigError
+from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.recording import Recording
+from unmixnet.recordings.temporal import resampled
 
 __all__ = ["Examples", "gather_examples", "joined", "resampled", "windows_of"]
 

@@ -11,14 +11,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
-from unmixnet.baselines import BASELINES
-from unmixnet.builders import portable_enose
-from unmixnet.data.preprocess import Preprocessing
-from unmixnet.data.recording import Recording
-from unmixnet.data.response import Baseline as Clean
 from unmixnet.errors import ConfigError
+from unmixnet.model.baselines import BASELINES
 from unmixnet.model.statistics import Statistics
 from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.recording import Recording
+from unmixnet.recordings.response import Baseline as Clean
+from unmixnet.simulation.builders import portable_enose
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.epoch import Arrays
 from unmixnet.training.examples import Examples, gather_examples, joined, windows_of

@@ -13,10 +13,10 @@ import optax
 from jax.flatten_util import ravel_pytree
 
 from unmixnet.model.unmixnet import UnMixNet
-from unmixnet.training.calibration import calibrate_physics
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.epoch import Arrays, Plan
-from unmixnet.training.loss import Recipe, virtual_loss
+from unmixnet.training.objective import Recipe, virtual_loss
+from unmixnet.training.pretraining import calibrate_physics
 from unmixnet.training.virtual import Bank, Leftover, bank_of
 
 __all__ = ["school", "schooled"]

@@ -13,7 +13,7 @@ from jaxtyping import PyTree
 from unmixnet.errors import UnmixError
 from unmixnet.training.checkpoint import load_checkpoint, save_checkpoint
 from unmixnet.training.epoch import Arrays, EpochReport, Plan, TrainState, make_epoch, names_at, restored, start_state
-from unmixnet.training.loss import Recipe
+from unmixnet.training.objective import Recipe
 
 __all__ = ["Fit", "TrainingError", "fit"]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from live.linked import linked
+from tests.live.linked import linked
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FLAGS = [

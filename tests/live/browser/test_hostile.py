@@ -1,8 +1,8 @@
 """Names that would like to be markup stay text, wherever the page shows them."""
 
-from answer.hostile import HOSTILE
-from live.server.fakes import MadeUpSource
-from live.server.serving import serving
+from tests.inference.report.hostile import HOSTILE
+from tests.live.server.fakes import MadeUpSource
+from tests.live.server.serving import serving
 
 from .conftest import Heard, listen
 

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from live.full_disk import full_disk
-from live.server.fakes import MadeUpSource
-from live.server.serving import serving
+from tests.live.full_disk import full_disk
+from tests.live.server.fakes import MadeUpSource
+from tests.live.server.serving import serving
 from unmixnet.live.sample import Rejected, SourceEvent
 
 from .conftest import Heard, listen

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from unmixnet.cli.live import live
 from unmixnet.errors import UnmixError
-from unmixnet.live.server import files
+from unmixnet.live.server import page_files as files
 
 app = typer.Typer()
 app.command()(live)

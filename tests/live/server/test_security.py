@@ -7,8 +7,8 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from unmixnet.live.server.door import Door, DoorError
-from unmixnet.live.server.files import _files
+from unmixnet.live.server.auth import Door, DoorError
+from unmixnet.live.server.page_files import _files
 from unmixnet.live.server.security import HEADERS, OPEN
 
 from .serving import Served, serving

@@ -10,19 +10,19 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from unmixnet.live.answers import Answers
-from unmixnet.live.calibrating import Calibrating
 from unmixnet.live.hub import Live
-from unmixnet.live.lessons import Lessons
+from unmixnet.live.server.auth import Door
 from unmixnet.live.server.desk import desk_routes
-from unmixnet.live.server.door import Door
 from unmixnet.live.server.exporting import exporting_routes
 from unmixnet.live.server.failures import HANDLERS
-from unmixnet.live.server.files import page_file
 from unmixnet.live.server.learning import learning_routes
 from unmixnet.live.server.login import login_routes
+from unmixnet.live.server.page_files import page_file
 from unmixnet.live.server.security import Guard
 from unmixnet.live.server.stream import stream_routes
 from unmixnet.live.server.unmixing import UPLOAD, unmixing_routes
+from unmixnet.live.session_calibration import Calibrating
+from unmixnet.live.teaching import Lessons
 
 __all__ = ["create_app"]
 

@@ -8,12 +8,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from unmixnet.data.recording import Mixture
 from unmixnet.errors import UnmixError
 from unmixnet.live.hub import Live
-from unmixnet.live.server.asked import Mark, Part, Release, Start, asked, mixture
-from unmixnet.live.server.door import Door
-from unmixnet.live.takes import CLEAN_AIR
+from unmixnet.live.recordings import CLEAN_AIR
+from unmixnet.live.server.auth import Door
+from unmixnet.live.server.requests import Mark, Part, Release, Start, asked, mixture
+from unmixnet.recordings.recording import Mixture
 
 __all__ = ["desk_routes", "number_of"]
 

@@ -9,8 +9,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-from unmixnet.answer.safe import clipped, plain
 from unmixnet.errors import UnmixError
+from unmixnet.inference.report.safe import clipped, plain
 
 __all__ = ["HANDLERS"]
 

@@ -4,10 +4,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from unmixnet.live.calibrating import Calibrating
-from unmixnet.live.lessons import Lessons
-from unmixnet.live.server.asked import Calibrate, Teach, asked
 from unmixnet.live.server.desk import number_of
+from unmixnet.live.server.requests import Calibrate, Teach, asked
+from unmixnet.live.session_calibration import Calibrating
+from unmixnet.live.teaching import Lessons
 
 __all__ = ["learning_routes"]
 

@@ -7,8 +7,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from unmixnet.live.server.door import Door
-from unmixnet.live.server.files import page_file
+from unmixnet.live.server.auth import Door
+from unmixnet.live.server.page_files import page_file
 
 __all__ = ["login_routes"]
 

@@ -9,7 +9,7 @@ import uvicorn
 from unmixnet.errors import UnmixError
 from unmixnet.live.hub import Live
 from unmixnet.live.server.app import create_app
-from unmixnet.live.server.door import Door
+from unmixnet.live.server.auth import Door
 
 __all__ = ["ServeError", "listen", "serve"]
 

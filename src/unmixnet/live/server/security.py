@@ -14,8 +14,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from unmixnet.live.server.door import Door
-from unmixnet.live.server.files import page_file
+from unmixnet.live.server.auth import Door
+from unmixnet.live.server.page_files import page_file
 
 __all__ = ["HEADERS", "OPEN", "SMALL_BODY", "Guard"]
 

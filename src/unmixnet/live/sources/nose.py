@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unmixnet.data.labels import COMPONENTS
-from unmixnet.data.recording import Mixture
-from unmixnet.data.simulated import CLEAN_AIR, FULL_SCALE_COUNTS, drift, noise_counts
-from unmixnet.data.simulated_process import RATE_HZ, Setting, fine_chamber, true_process
 from unmixnet.live.sample import SourceError
+from unmixnet.recordings.labels import COMPONENTS
+from unmixnet.recordings.recording import Mixture
+from unmixnet.recordings.simulated import CLEAN_AIR, FULL_SCALE_COUNTS, drift, noise_counts
+from unmixnet.simulation.simulated_nose import RATE_HZ, Setting, fine_chamber, true_process
 
 if TYPE_CHECKING:
     from unmixnet.physics.state import State

@@ -14,13 +14,13 @@ class ReplaySource:
     """The rows of a file, in the time that the file says.
 
     Arguments:
-        path: a recording that `unmixnet.data.reader` reads, or an `.osmell` file.
+        path: a recording that `unmixnet.recordings.reader` reads, or an `.osmell` file.
         speed: seconds of signal per second; infinity is as fast as possible.
     """
 
     def __init__(self, path: str | Path, speed: float = 1.0) -> None:
-        from unmixnet.data.osmell import is_osmell, read_osmell
-        from unmixnet.data.reader import read_recording
+        from unmixnet.recordings.formats.osmell import is_osmell, read_osmell
+        from unmixnet.recordings.reader import read_recording
 
         self._pace = Pace(speed)
         self.recording = read_osmell(path).recording if is_osmell(path) else read_recording(path)

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmixnet.data.labels import COMPONENTS
-from unmixnet.data.recording import Mixture
-from unmixnet.data.simulated import STRENGTH_SD, plan_of
-from unmixnet.data.simulated_process import RATE_HZ, ROWS, Setting
 from unmixnet.live.sample import Item, Sample, SourceError, SourceEvent
 from unmixnet.live.sources.nose import CHUNK, SimulatedNose, mixture_of
 from unmixnet.live.sources.pace import Pace
+from unmixnet.recordings.labels import COMPONENTS
+from unmixnet.recordings.recording import Mixture
+from unmixnet.recordings.simulated import STRENGTH_SD, plan_of
+from unmixnet.simulation.simulated_nose import RATE_HZ, ROWS, Setting
 
 __all__ = ["SimulatedSource"]
 

@@ -1,0 +1,143 @@
+"""Where an artefact stands while it is replaced, and how names move so that a crash loses nothing.
+
+Beside `model` two hidden folders may stand for a moment:
+
+    .model.unmixnet-incoming   a new artefact that is not yet complete, or an old one being removed: never read
+    .model.unmixnet-outgoing   the old artefact, complete, while the new one takes its name
+
+A replacement is: fill incoming; model → outgoing; incoming → model; outgoing → incoming; remove incoming. Whoever
+finds no `model` reads outgoing, so at every instant the old or the new artefact can be read.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from unmixnet.files.refusal import quoted, refused, refusing
+
+__all__ = ["create_parents", "fill", "incoming", "is_free", "locked", "outgoing", "resolved", "settle", "swap"]
+
+
+def resolved(folder: Path | str) -> Path:
+    """The folder itself, behind any link that the caller follows by naming it."""
+    with refusing(quoted(str(folder)), "Name a folder"):
+        path = Path(os.path.realpath(folder))
+    if not path.name:
+        raise refused("the root of the disk cannot be an artefact", path, "Name a folder")
+    return path
+
+
+def incoming(path: Path) -> Path:
+    """Where a new artefact is filled, and an old one removed."""
+    return path.with_name(f".{path.name}.unmixnet-incoming")
+
+
+def outgoing(path: Path) -> Path:
+    """Where the old artefact waits until the new one has its name."""
+    return path.with_name(f".{path.name}.unmixnet-outgoing")
+
+
+def create_parents(path: Path) -> None:
+    """Make the folders above an artefact, and make their names last."""
+    missing = [parent for parent in path.parents if not parent.exists()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for parent in reversed(missing):
+        _sync(parent.parent)
+
+
+@contextmanager
+def locked(parent: Path) -> Iterator[None]:
+    """Let one writer at a time into a folder; the system opens the lock of a process that dies."""
+    try:
+        import fcntl
+    except ImportError:  # a system without these locks: writers must not compete
+        yield
+        return
+    descriptor = os.open(parent, os.O_RDONLY)
+    # Some network disks have no locks; there, too, writers must not compete.
+    with suppress(OSError):
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    try:
+        yield
+    finally:
+        # By name, since closing alone would leave the lock to a process that was forked meanwhile.
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def is_free(path: Path) -> bool:
+    """Whether nothing stands under a name but perhaps an empty folder, which a rename replaces."""
+    return not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
+
+
+def settle(path: Path) -> None:
+    """Finish what a crash interrupted: the old artefact gets its name back unless the new one has it."""
+    _remove(incoming(path))
+    if not os.path.lexists(outgoing(path)):
+        return
+    if is_free(path):
+        os.rename(outgoing(path), path)
+        _sync(path.parent)
+    else:
+        _discard(outgoing(path), path)
+
+
+def fill(path: Path, files: Mapping[str, bytes]) -> None:
+    """Write the files of a new artefact into its waiting place; every byte and name is on the disk on return."""
+    place = incoming(path)
+    place.mkdir()
+    try:
+        for name, raw in files.items():
+            with (place / name).open("xb") as file:
+                file.write(raw)
+                file.flush()
+                os.fsync(file.fileno())
+        _sync(place)
+    except BaseException:
+        _remove(place)
+        raise
+
+
+def swap(path: Path) -> None:
+    """Give the new artefact the name, and remove the old one."""
+    replaces = not is_free(path)
+    if replaces:
+        os.rename(path, outgoing(path))
+    try:
+        os.rename(incoming(path), path)
+    except OSError:
+        if replaces:
+            os.rename(outgoing(path), path)
+        raise
+    _sync(path.parent)
+    if replaces:
+        _discard(outgoing(path), path)
+
+
+def _discard(place: Path, path: Path) -> None:
+    """Remove a complete artefact; under the name of debris first, so that no half of it is ever taken for whole."""
+    os.rename(place, incoming(path))
+    _remove(incoming(path))
+
+
+def _remove(place: Path) -> None:
+    # What cannot be removed now is in the way of the next `fill`, which says so.
+    shutil.rmtree(place, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """Bring the names in a folder to the disk."""
+    if os.name == "nt":  # no folder can be opened there, and the system writes names through by itself
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a disk that cannot sync folders
+            raise
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,111 @@
+"""What an archive holds: files in a fixed order, each with the hash of its bytes, packed into tasks."""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from unmixnet.errors import ConfigError
+from unmixnet.recordings.manifest import MANIFEST
+from unmixnet.recordings.reader import RECORDING_SUFFIXES
+
+__all__ = ["Input", "Unit", "inputs_of", "units_of"]
+
+_UNIT_BYTES, _UNIT_FILES = 4 << 20, 64
+"""A task ends with the file that reaches one of them: small enough to be done anew, large enough to fill batches."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file of an archive.
+
+    Arguments:
+        place: from the archive's folder on, with "/" between folders.
+        path: where to open it.
+        sha256: of its bytes; "" if they cannot be read.
+        size: in bytes.
+    """
+
+    place: str
+    path: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Unit:
+    """Files that are answered together and make one part of the output."""
+
+    inputs: tuple[Input, ...]
+
+    @property
+    def name(self) -> str:
+        """The part's name, from places and contents alone: the same files make the same part on any machine."""
+        told = "\n".join(f"{one.sha256} {one.place}" for one in self.inputs)
+        return f"part-{hashlib.sha256(told.encode()).hexdigest()[:24]}.parquet"
+
+    def __str__(self) -> str:
+        places = [one.place for one in self.inputs]
+        return ", ".join(places[:2]) + (f" and {len(places) - 2} more" if len(places) > 2 else "")
+
+
+def inputs_of(archive: Path, *, without: Path | None = None) -> Iterator[Input]:
+    """Every recording under a folder, or the one file, sorted by place.
+
+    Arguments:
+        without: a folder that is passed over, since the output may lie inside the archive.
+    """
+    if archive.is_file():
+        yield _input(archive, archive.name)
+        return
+    if not archive.is_dir():
+        raise ConfigError(
+            "there is no such folder", where=str(archive), remedy="Name a folder of recordings or of Parquet files"
+        )
+    skipped = None if without is None else without.resolve()
+    for path in _walk(archive, skipped):
+        yield _input(path, path.relative_to(archive).as_posix())
+
+
+def _walk(folder: Path, without: Path | None) -> Iterator[Path]:
+    """Files that may be recordings; a folder that may not be opened is told like a file that cannot be read."""
+    try:
+        found = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        yield folder
+        return
+    for entry in found:
+        path = Path(entry.path)
+        if entry.name.startswith((".", "_")):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            if path.resolve() != without:
+                yield from _walk(path, without)
+        elif path.suffix.lower() in RECORDING_SUFFIXES and entry.name != MANIFEST:
+            yield path
+
+
+def _input(path: Path, place: str) -> Input:
+    place = place.encode("utf-8", "backslashreplace").decode()
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return Input(place, str(path), digest, file.tell())
+    except OSError:
+        return Input(place, str(path), "", 0)
+
+
+def units_of(inputs: Iterable[Input]) -> Iterator[Unit]:
+    """Pack files into tasks, in their order; one that cannot be read is a task of its own, to be tried again."""
+    kept: list[Input] = []
+    for one in inputs:
+        if not one.sha256:
+            yield Unit((one,))
+            continue
+        kept.append(one)
+        if len(kept) >= _UNIT_FILES or sum(item.size for item in kept) >= _UNIT_BYTES:
+            yield Unit(tuple(kept))
+            kept = []
+    if kept:
+        yield Unit(tuple(kept))

@@ -1,0 +1,192 @@
+"""Unmix an archive: exactly once, whatever happens on the way.
+
+    IN/ ─ hash ─ pack ─→ workers write hidden parts ─→ rename ─→ one transaction of the manifest
+
+A run that is killed leaves parts that the manifest does not name; the next one removes them and goes on. Nothing is
+decided by a clock: contents are told apart by their hashes.
+"""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from unmixnet.errors import UnmixError
+from unmixnet.inference.archive.inputs import Input, Unit, inputs_of, units_of
+from unmixnet.inference.archive.manifest import Manifest, Totals
+from unmixnet.inference.archive.places import Local, Place
+from unmixnet.inference.archive.spread import spread
+from unmixnet.inference.archive.task import Done, Order, answer_unit, disk_full
+from unmixnet.inference.bundle import Bundle
+from unmixnet.inference.unmix import solver_of
+
+__all__ = ["ERRORS", "PARTS", "Report", "unmix_archive"]
+
+PARTS, ERRORS = "windows", "errors.parquet"
+_ERRORS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a run did and what the folder holds now.
+
+    Arguments:
+        known: files that were answered before.
+        fresh: files and windows of this run.
+        seconds: of this run.
+    """
+
+    totals: Totals
+    known: int
+    fresh: int
+    fresh_windows: int
+    seconds: float
+
+
+def unmix_archive(
+    archive: Path,
+    out: Path,
+    bundle: Bundle,
+    model: Path,
+    *,
+    place: Place | None = None,
+    watch: Callable[[Unit, Done], None] = lambda unit, done: None,
+) -> Report:
+    """Answer every window of every file that is not answered yet.
+
+    Arguments:
+        archive: folder of recordings or Parquet files.
+        out: gets `windows/part-….parquet`, `errors.parquet` and the manifest.
+        model: folder of the bundle, which workers load.
+        place: where to run; in this process, if not given.
+        watch: called after every task.
+    """
+    solver_of(bundle)
+    began = time.monotonic()
+    with disk_full(out):
+        (out / PARTS).mkdir(parents=True, exist_ok=True)
+    manifest = Manifest.open(out, bundle.name, bundle.digest)
+    try:
+        _tidy(manifest)
+        run = _Run(manifest, out)
+        # absolute: a worker of a cluster has another working folder
+        order = Order(str(model.resolve()), bundle.digest, str((out / PARTS).resolve()))
+        tasks = units_of(run.todo(inputs_of(archive, without=out)))
+        try:
+            for unit, done in spread(partial(answer_unit, order=order), tasks, place or Local()):
+                run.commit(unit, done)
+                watch(unit, done)
+            manifest.leave_gone()
+        finally:
+            with suppress(OSError, UnmixError):  # the error that is on its way is the one to tell
+                _write_errors(manifest)
+        _tidy(manifest)
+        return Report(manifest.totals(), run.known, run.fresh, run.windows, time.monotonic() - began)
+    finally:
+        manifest.close()
+
+
+class _Run:
+    """Counts, and the only writer of the manifest."""
+
+    def __init__(self, manifest: Manifest, out: Path) -> None:
+        self.manifest, self.parts = manifest, out / PARTS
+        self.known = self.fresh = self.windows = 0
+
+    def todo(self, inputs: Iterator[Input]) -> Iterator[Input]:
+        """Files that are new or whose content has changed; what was said of the old content is taken out first."""
+        for one in inputs:
+            one = Input(one.place, str(Path(one.path).resolve()), one.sha256, one.size)
+            if self.manifest.holds(one):
+                self.known += 1
+                continue
+            if (part := self.manifest.part_of(one.place)) is not None:
+                self._forget(one.place, part)
+            yield one
+
+    def commit(self, unit: Unit, done: Done) -> None:
+        """Give a part its name, then write it down."""
+        name = unit.name if done.written else ""
+        if name:
+            with disk_full(self.parts):
+                os.replace(self.parts / done.written, self.parts / name)
+                _sync(self.parts)
+        self.manifest.add(unit, name, done)
+        self.fresh += len(unit.inputs)
+        self.windows += sum(done.windows)
+
+    def _forget(self, place: str, part: str) -> None:
+        new, windows = "", 0
+        if part:
+            new, windows = _without(self.parts, part, place)
+        self.manifest.forget(place, part, new, windows)
+        if part:
+            (self.parts / part).unlink(missing_ok=True)
+
+
+def _without(folder: Path, part: str, place: str) -> tuple[str, int]:
+    """Write a part again without the rows of a file; gives its new name ("" if nothing is left) and its rows."""
+    import hashlib
+
+    import pyarrow.compute as pc
+    from pyarrow import parquet
+
+    with disk_full(folder), parquet.ParquetFile(folder / part) as old:
+        name = f"part-{hashlib.sha256(f'{part} without {place}'.encode()).hexdigest()[:24]}.parquet"
+        hidden, rows = folder / f".{name}.new", 0
+        with parquet.ParquetWriter(hidden, old.schema_arrow, compression="zstd") as new:
+            for group in range(old.num_row_groups):
+                table = old.read_row_group(group)
+                table = table.filter(pc.not_equal(table["file"], place))  # pyright: ignore[reportAttributeAccessIssue]
+                rows += table.num_rows
+                if table.num_rows:
+                    new.write_table(table)
+        if not rows:
+            hidden.unlink()
+            return "", 0
+        os.replace(hidden, folder / name)
+        _sync(folder)
+        return name, rows
+
+
+def _tidy(manifest: Manifest) -> None:
+    """Bring folder and manifest together: parts that do not count go, and files of parts that are gone come anew."""
+    folder = manifest.folder / PARTS
+    with disk_full(folder):
+        for entry in os.scandir(folder):
+            if not manifest.has_part(entry.name) and entry.name.lstrip(".").startswith("part-"):
+                os.unlink(entry.path)
+    for name in manifest.parts():
+        if not (folder / name).is_file():
+            manifest.lose(name)
+
+
+def _write_errors(manifest: Manifest) -> None:
+    """The errors table, complete or not at all."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    kinds = {"file": pa.string(), "line": pa.int64(), "kind": pa.string(), "reason": pa.string()}
+    schema = pa.schema(list(kinds.items()))
+    hidden = manifest.folder / f".{ERRORS}.new"
+    with parquet.ParquetWriter(hidden, schema) as file:
+        rows: list[dict] = []
+        for trouble in manifest.troubles():
+            rows.append(vars(trouble))
+            if len(rows) == _ERRORS_AT_ONCE:
+                file.write_table(pa.Table.from_pylist(rows, schema))
+                rows = []
+        file.write_table(pa.Table.from_pylist(rows, schema))
+    os.replace(hidden, manifest.folder / ERRORS)
+
+
+def _sync(folder: Path) -> None:
+    """Wait until a new name is on the disk."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

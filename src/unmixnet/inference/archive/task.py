@@ -1,0 +1,152 @@
+"""What a worker does: answer the windows of some files, and write them into one part that nobody sees yet."""
+
+import errno
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from unmixnet.errors import UnmixError
+from unmixnet.inference.archive.answering import BATCH, Answerer
+from unmixnet.inference.archive.blocks import blocks_of
+from unmixnet.inference.archive.inputs import Unit
+from unmixnet.inference.archive.trouble import Trouble
+from unmixnet.inference.archive.windows import Window, windows_of
+
+__all__ = ["Done", "Order", "answer_unit", "disk_full"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is the same for every task: the bundle's folder and digest, and where parts are written."""
+
+    model: str
+    digest: str
+    parts: str
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished part, still under a name that readers pass over.
+
+    Arguments:
+        written: its name in the folder of parts; "" if no window was answered.
+        windows: answered of each file, in the order of the task's inputs.
+    """
+
+    written: str
+    windows: tuple[int, ...]
+    troubles: tuple[Trouble, ...]
+
+
+@lru_cache(maxsize=1)
+def _answerer(model: str, digest: str) -> Answerer:
+    """One for each process: its programs are compiled once."""
+    from unmixnet.inference.bundle import load_bundle
+
+    bundle = load_bundle(model)
+    if bundle.digest != digest:
+        raise UnmixError(
+            f"the bundle is {bundle.digest[:12]}, the run began with {digest[:12]}",
+            where=model,
+            remedy="Leave the bundle alone while an archive is unmixed, and name another output folder for a new one",
+        )
+    return Answerer(bundle)
+
+
+def answer_unit(unit: Unit, order: Order) -> Done:
+    """Answer every window of some files; windows of several files share batches."""
+    answerer = _answerer(order.model, order.digest)
+    counts = {one.place: 0 for one in unit.inputs}
+    troubles: list[Trouble] = []
+    with disk_full(order.parts), _part(Path(order.parts), unit, answerer) as write:
+        for windows in _batches(_windows(answerer, unit, troubles)):
+            table, lost = answerer(windows)
+            troubles += lost
+            for place in table.column("file").to_pylist():
+                counts[place] += 1
+            write(table)
+        written = write.finish()
+    return Done(written, tuple(counts.values()), tuple(troubles))
+
+
+def _windows(answerer: Answerer, unit: Unit, troubles: list[Trouble]) -> Iterator[Window]:
+    """Windows of all files; what could not be answered is put aside."""
+    bundle = answerer.bundle
+    for one in unit.inputs:
+        blocks = blocks_of(Path(one.path), one.place, bundle.ready.channels)
+        for found in windows_of(bundle, one.place, blocks):
+            if isinstance(found, Trouble):
+                troubles.append(found)
+            else:
+                yield found
+
+
+def _batches(windows: Iterator[Window]) -> Iterator[list[Window]]:
+    batch: list[Window] = []
+    for window in windows:
+        batch.append(window)
+        if len(batch) == BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+class _Writer:
+    """Appends tables to a Parquet file that is made with the first of them."""
+
+    def __init__(self, path: Path, answerer: Answerer) -> None:
+        self.path, self.answerer, self.file = path, answerer, None
+
+    def __call__(self, table) -> None:
+        from pyarrow import parquet
+
+        if table.num_rows:
+            self.file = self.file or parquet.ParquetWriter(self.path, self.answerer.schema, compression="zstd")
+            self.file.write_table(table)
+
+    def finish(self) -> str:
+        """Close the file, wait until it is on the disk, and give its name."""
+        if self.file is None:
+            return ""
+        self.file.close()
+        with self.path.open("rb") as file:
+            os.fsync(file.fileno())
+        return self.path.name
+
+
+@contextmanager
+def _part(folder: Path, unit: Unit, answerer: Answerer) -> Iterator[_Writer]:
+    """A writer; its file is removed if anything goes wrong."""
+    # another worker may be at the same task, if this one is thought dead: each has its own file
+    writer = _Writer(folder / f".{unit.name}.{uuid.uuid4().hex[:8]}", answerer)
+    try:
+        yield writer
+    except BaseException:
+        with suppress(OSError):
+            if writer.file is not None:
+                writer.file.close()
+        with suppress(OSError):
+            writer.path.unlink()
+        raise
+
+
+@contextmanager
+def disk_full(folder: str | Path) -> Iterator[None]:
+    """Errors of writing become words."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            problem, remedy = (
+                "the disk is full",
+                "Make room and run the same command again: it goes on where it stopped",
+            )
+        else:
+            problem = f"the output cannot be written ({error.strerror or error})"
+            remedy = "Check that the folder is there and may be written, on every machine, and run the command again"
+        raise UnmixError(problem, where=str(folder), remedy=remedy) from None

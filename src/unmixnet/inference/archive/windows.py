@@ -1,0 +1,204 @@
+r"""From blocks of rows to windows, as `unmixnet unmix` cuts them, however long the recording and wherever blocks end.
+
+A window starts every `stride` samples of the model's rate. Sample j of a run of rows at rate r, with b = r/target, is
+
+    mean of rows j·n … j·n + n − 1    if b is near a whole number n
+    the line between rows at j·b      else
+
+Only the rows that a later window needs are kept. Where time jumps (back, or by more than five usual steps) a new run
+begins: no window spans the jump. The baseline is that of the recording's beginning. All windows are answered, also
+those beyond `first_rows`, which training may have been limited to.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from unmixnet.errors import ConfigError, UnmixError
+from unmixnet.inference.archive.blocks import Block
+from unmixnet.inference.archive.trouble import Trouble, trouble_of
+from unmixnet.inference.bundle.bundle import Bundle
+from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.recording import Recording
+from unmixnet.recordings.response import Baseline, early_level
+from unmixnet.recordings.trace import without_gaps
+
+__all__ = ["Window", "windows_of"]
+
+_GAP = 5.0
+_MOST_JUMPS = 100
+"""Jumps of one file that are told one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """A window of the model's signal, and where it comes from."""
+
+    file: str
+    recording: str
+    start_s: float
+    end_s: float
+    signal: np.ndarray
+
+
+@dataclass(eq=False)
+class _Run:
+    """Rows without a jump: those that are still needed, and how far windows have come."""
+
+    rate_Hz: float
+    signal: np.ndarray
+    time_s: np.ndarray
+    first: int = 0
+    """Index in the run of the first row that is kept."""
+    sample: int = 0
+    """First sample of the next window."""
+
+    def add(self, signal: np.ndarray, time_s: np.ndarray) -> None:
+        self.signal = np.concatenate([self.signal, signal])
+        self.time_s = np.concatenate([self.time_s, time_s])
+
+    def drop(self, rows: int) -> None:
+        rows = min(max(rows, 0), len(self.signal))
+        self.signal, self.time_s, self.first = self.signal[rows:], self.time_s[rows:], self.first + rows
+
+
+def windows_of(bundle: Bundle, place: str, blocks: Iterable[Block | Trouble]) -> Iterator[Window | Trouble]:
+    """Windows of a file, with what could not be answered told in between."""
+    _check(bundle.ready)
+    cutter: _Cutter | None = None
+    jumps = 0
+    for block in blocks:
+        if isinstance(block, Trouble):
+            yield block
+            if cutter is not None:
+                cutter.run, cutter.told = None, True
+            continue
+        if cutter is None or block.name != cutter.name:
+            yield from () if cutter is None else cutter.end()
+            cutter = _Cutter(bundle, place, block)
+        for found in cutter.feed(block):
+            jumps += isinstance(found, Trouble) and found.kind == "jump"
+            if isinstance(found, Window) or found.kind == "refused" or jumps <= _MOST_JUMPS:
+                yield found
+    yield from () if cutter is None else cutter.end()
+    if jumps > _MOST_JUMPS:
+        yield Trouble(place, None, "jump", f"time jumps {jumps} times; the first {_MOST_JUMPS} are listed")
+
+
+class _Cutter:
+    """Cuts one recording, given block by block."""
+
+    def __init__(self, bundle: Bundle, place: str, first: Block) -> None:
+        self.bundle, self.place, self.name, self.line = bundle, place, first.name, first.line
+        self.ready: Preprocessing | None = None
+        self.run: _Run | None = None
+        self.told, self.longest_s = False, 0.0
+
+    def feed(self, block: Block) -> Iterator[Window | Trouble]:
+        """Windows that these rows complete."""
+        try:
+            whole, _ = without_gaps(block.rows)
+            self.ready = self.ready or _at_start(self.bundle.ready, whole)
+            signal = self.ready.signal(whole)
+        except UnmixError as error:
+            self.run, self.told = None, True
+            yield trouble_of(self.place, error, block.line)
+            return
+        for start, stop, jump in _runs(whole.time_s, self.run):
+            if jump:
+                yield _jump(self.place, block, start, self.run)
+                self.run = None
+            self.run = self.run or _Run(whole.sample_rate_Hz, signal[:0], whole.time_s[:0])
+            self.run.add(signal[start:stop], whole.time_s[start:stop])
+            for window in _ready(self.bundle, self.place, self.name, self.run):
+                self.told = True
+                yield window
+            rows = self.run.first + len(self.run.signal)
+            self.longest_s = max(self.longest_s, rows / self.run.rate_Hz)
+
+    def end(self) -> Iterator[Trouble]:
+        """A recording that gave no window, and no reason yet, was too short for one."""
+        if not self.told:
+            needed = self.bundle.config.window / self.bundle.config.model.rate_Hz
+            which = f"the recording {self.name!r}" if self.name else "the recording"
+            problem = f"{which} has {self.longest_s:.3g} s without a jump, the model needs at least {needed:.3g} s"
+            yield trouble_of(self.place, UnmixError(problem, remedy=f"Record for {needed:.3g} s or longer"), self.line)
+
+
+def _check(ready: Preprocessing) -> None:
+    if ready.lags or ready.low_pass_Hz is not None or ready.high_pass_Hz is not None:
+        raise ConfigError(
+            "the bundle filters or differences whole recordings, which archives are not read as",
+            remedy="Use a bundle without filters, or `unmixnet unmix`",
+        )
+
+
+def _at_start(ready: Preprocessing, rows: Recording) -> Preprocessing:
+    """The preprocessing for the rest of a recording that begins with these rows."""
+    ready = replace(ready, first_rows=None)
+    if ready.baseline is not Baseline.RECORDING:
+        return ready
+    level = early_level(rows.time_s, rows.readings, ready.baseline_s)
+    return replace(ready, baseline=Baseline.REFERENCE, reference={rows.device: tuple(level.tolist())})
+
+
+def _runs(time_s: np.ndarray, run: _Run | None) -> Iterator[tuple[int, int, bool]]:
+    """First row, end, and whether time jumped before it, of every stretch of a block."""
+    step = np.diff(time_s)
+    known = 1 / run.rate_Hz if run is not None else 0.0
+    usual = known or (float(np.median(step[step > 0])) if np.any(step > 0) else 0.0)
+    before = time_s[0] - run.time_s[-1] if run is not None and len(run.time_s) else usual
+    odd = np.concatenate([[before], step])
+    edges = np.flatnonzero((odd < 0) | (odd > _GAP * usual)).tolist() if usual else []
+    starts = edges if edges and edges[0] == 0 else [0, *edges]
+    for start, stop in zip(starts, [*starts[1:], len(time_s)], strict=True):
+        yield start, stop, start in edges
+
+
+def _jump(place: str, block: Block, row: int, run: _Run | None) -> Trouble:
+    time_s = block.rows.time_s
+    before = time_s[row - 1] if row else run.time_s[-1] if run is not None and len(run.time_s) else time_s[row]
+    by = time_s[row] - before
+    said = f"time jumps {'back' if by < 0 else 'on'} by {abs(by):.6g} s, to {time_s[row]:.6g} s"
+    return Trouble(place, block.line + row, "jump", f"{said}; windows end before it and begin anew after it")
+
+
+def _ready(bundle: Bundle, place: str, name: str, run: _Run) -> Iterator[Window]:
+    """Every window that the rows suffice for; rows that no later window needs are dropped."""
+    size, stride, target = bundle.config.window, bundle.config.stride, bundle.config.model.rate_Hz
+    b, whole = _ratio(run.rate_Hz, target)
+    total = run.first + len(run.signal)
+    available = total // int(b) if whole else int((total - 1) / b) + 1 if b < 1 else int(total / b)
+    count = max((available - size - run.sample) // stride + 1, 0)
+    if count:
+        last = run.sample + (count - 1) * stride + size
+        signal = _samples(run, run.sample, last, b, whole)
+        for k in range(count):
+            cut = signal[k * stride : k * stride + size]
+            first = run.sample + k * stride
+            ends = (np.floor(first * b), min(np.ceil((first + size) * b), total) - 1)
+            start_s, end_s = (float(run.time_s[int(row) - run.first]) for row in ends)
+            yield Window(place, name, start_s, end_s, cut)
+        run.sample += count * stride
+    run.drop(int(np.floor(run.sample * b)) - 1 - run.first)
+
+
+def _ratio(rate_Hz: float, target_Hz: float) -> tuple[float, bool]:
+    """Rows per sample, and whether samples are means of so many rows."""
+    b = rate_Hz / target_Hz
+    if target_Hz > 1.05 * rate_Hz:
+        return b, False
+    if target_Hz >= rate_Hz - 1e-9:
+        return 1.0, True
+    return (float(round(b)), True) if abs(b - round(b)) < 0.02 else (b, False)
+
+
+def _samples(run: _Run, start: int, stop: int, b: float, whole: bool) -> np.ndarray:
+    """Samples start … stop − 1 of a run, float32."""
+    if whole:
+        n = int(b)
+        rows = run.signal[start * n - run.first : stop * n - run.first]
+        return rows.reshape(stop - start, n, -1).mean(axis=1).astype(np.float32)
+    place, rows = np.arange(start, stop) * b - run.first, np.arange(len(run.signal))
+    return np.stack([np.interp(place, rows, column) for column in run.signal.T], axis=1).astype(np.float32)

@@ -1,0 +1,176 @@
+"""A bundle's encoder, or encoder and solver, as one ONNX file that any runtime can open; checked before it is kept.
+
+input     signal (n, T, M): windows of the standardised signal, as the file's metadata describes it
+outputs   ratios (n, K), presence (n, K), log_strength (n), exposure (n), embedding (n, d)
+          with the solver also reconstructed (n, steps, M), status (n) and direct_solves (n)
+
+Temperature and support of the calibration are not in the graph: they are in the metadata, as `unmix` applies them to
+the mean of a recording's windows. `status` is the solver's own (0 or 1 is a result). `direct_solves` counts the fluxes
+whose iteration did not converge: the model then factorises a matrix, which ONNX cannot, so a window where it is not 0
+has no trustworthy reconstruction.
+"""
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from unmixnet.inference.bundle.bundle import Bundle
+from unmixnet.inference.evidence import presence_of
+from unmixnet.inference.onnx.graph import ENCODER, SOLVER, model_of, needed, translated
+from unmixnet.inference.onnx.refusal import ExportError
+from unmixnet.inference.windows import encode, solve
+
+__all__ = ["TOLERANCE", "Checked", "ExportError", "Exported", "check_onnx", "exactly", "export_onnx"]
+
+TOLERANCE = 1e-5
+"""Largest difference of an output from jax's that is accepted, over one or the size of the output."""
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How far a file is from the model, over all windows and entries.
+
+    Arguments:
+        differences: largest of each output, over one or the size of that output.
+        windows: on how many it was checked.
+    """
+
+    differences: dict[str, float]
+    windows: int
+
+    @property
+    def worst(self) -> float:
+        """The largest of all; not a number if any of them is none."""
+        return float(np.max(list(self.differences.values())))
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A file that was written, and how far it is from the model.
+
+    Arguments:
+        checked: against ONNX Runtime.
+        size: bytes of the file.
+        solver: whether the solver is in it.
+    """
+
+    path: Path
+    checked: Checked
+    size: int
+    solver: bool
+
+    @property
+    def difference(self) -> float:
+        """Largest difference of any output."""
+        return self.checked.worst
+
+    @property
+    def windows(self) -> int:
+        """Windows of the check."""
+        return self.checked.windows
+
+
+def export_onnx(
+    bundle: Bundle, path: str | Path, *, solver: bool = False, windows: int = 20, tolerance: float = TOLERANCE
+) -> Exported:
+    """Write a bundle as ONNX; nothing is written if the file would not say what the model says."""
+    data = translated(bundle, solver=solver).SerializeToString()
+    checked = check_onnx(bundle, data, windows=windows, solver=solver)
+    if not checked.worst <= tolerance:
+        output = max(checked.differences, key=lambda name: checked.differences[name])
+        raise ExportError(
+            f"the exported {'encoder and solver' if solver else 'encoder'} differs from the model by "
+            f"{checked.worst:.2g} in {output}, at most {tolerance:.2g} is accepted",
+            where=bundle.name,
+            remedy="Export the encoder alone" if solver else "Update jax2onnx and onnxruntime, and report this",
+        )
+    place = Path(path)
+    _write(place, data)
+    return Exported(place, checked, len(data), solver)
+
+
+def check_onnx(
+    bundle: Bundle,
+    data: bytes,
+    *,
+    windows: int | np.ndarray,
+    solver: bool = False,
+    exact: bool = False,
+    seed: int = 0,
+) -> Checked:
+    """Difference between ONNX Runtime and jax on so many random windows, or on given ones of shape (n, T, M).
+
+    The first window is run alone and the others together, so that a graph which mixes windows is noticed.
+
+    Arguments:
+        exact: compare the encoder's outputs with the model in double precision, not with the program of `unmix`.
+    """
+    session = needed("onnxruntime").InferenceSession(data, providers=["CPUExecutionProvider"])
+    Y = _walks(bundle, windows, seed) if isinstance(windows, int) else np.asarray(windows, np.float32)
+    expected = _expected(bundle, Y, solver)
+    if exact:
+        expected |= exactly(bundle, Y)
+    if (names := [one.name for one in session.get_outputs()]) != list(expected):
+        raise ExportError(f"the file has the outputs {names}, expected {list(expected)}", remedy="Export it anew")
+    runs = [session.run(None, {"signal": part}) for part in np.split(Y, [1]) if len(part)]
+    found = [np.concatenate(parts) for parts in zip(*runs, strict=True)]
+    return Checked(
+        {name: _difference(one, expected[name]) for name, one in zip(names, found, strict=True)}, windows=len(Y)
+    )
+
+
+def _expected(bundle: Bundle, Y: np.ndarray, solver: bool) -> dict[str, np.ndarray]:
+    """What the model says, by the programs that `unmix` uses."""
+    model = model_of(bundle, solver)
+    read = encode(model, Y)
+    said = (read.a, presence_of(read), read.log_strength, read.exposure, read.h_Y)
+    if not solver:
+        return dict(zip(ENCODER, map(np.asarray, said), strict=True))
+    run = solve(model, read, Y)
+    said = (*said, run.saved.y, run.status, run.direct_solves)
+    return dict(zip((*ENCODER, *SOLVER), map(np.asarray, said), strict=True))
+
+
+def exactly(bundle: Bundle, Y: np.ndarray) -> dict[str, np.ndarray]:
+    """What the encoder would say without rounding, as far as double precision can tell."""
+    import equinox as eqx
+    import jax
+    import jax.numpy as jnp
+
+    with jax.enable_x64(True):
+        wide = jax.tree.map(lambda a: jnp.asarray(a, float) if eqx.is_inexact_array(a) else a, model_of(bundle, False))
+        read = jax.jit(jax.vmap(wide))(jnp.asarray(Y, float))
+        said = (read.a, presence_of(read), read.log_strength, read.exposure, read.h_Y)
+        return dict(zip(ENCODER, map(np.asarray, said), strict=True))
+
+
+def _difference(found: np.ndarray, expected: np.ndarray) -> float:
+    if found.shape != expected.shape:
+        return float("inf")
+    return float(np.max(np.abs(found.astype(float) - expected)) / max(1.0, float(np.max(np.abs(expected)))))
+
+
+def _walks(bundle: Bundle, n: int, seed: int) -> np.ndarray:
+    """Random walks from clean air: windows that move as traces do."""
+    rng = np.random.default_rng(seed)
+    T, M = bundle.config.window, len(bundle.ready.channels)
+    walks = np.cumsum(rng.normal(0, 0.15, (n, T, M)), axis=1)
+    return (np.array(bundle.air) + np.array(bundle.sign) * np.abs(walks)).astype(np.float32)
+
+
+def _write(place: Path, data: bytes) -> None:
+    """Whole or not at all."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, place)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

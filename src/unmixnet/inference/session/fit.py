@@ -1,0 +1,165 @@
+"""From references to a session calibration: fit, leave references out to see whether it helps, choose."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from itertools import pairwise
+
+import numpy as np
+
+from unmixnet.errors import ConfigError
+from unmixnet.inference.bundle.bundle import Bundle
+from unmixnet.inference.evidence import starts_of
+from unmixnet.inference.session.calibration import Map, SessionCalibration, identity
+from unmixnet.inference.session.clean_air import fit_clean_air
+from unmixnet.inference.session.gain import fit_gain
+from unmixnet.inference.session.offset import fit_offset
+from unmixnet.inference.session.prototype import fit_prototype
+from unmixnet.inference.session.references import Reference, own_clean_air, references_of, traces_of
+from unmixnet.inference.session.ridge import fit_ridge
+from unmixnet.inference.session.solver_gain import Priors, fit_solver_gain
+from unmixnet.inference.unmix import solver_of
+from unmixnet.inference.windows import encode
+from unmixnet.recordings.recording import Recording
+
+__all__ = ["METHODS", "fit_map", "fit_session", "priors_of"]
+
+METHODS = ("auto", "none", "offset", "prototype", "gain", "ridge", "solver", "clean-air")
+"""`auto` tries the others on references that it leaves out, and takes none of them if none helps."""
+_TRIED = ("solver", "gain", "prototype", "offset")
+_MANY = 4
+"""References from which on ridge-to-identity is tried too."""
+_WORTH = 0.05
+"""Relative gain that a calibration must bring."""
+
+
+def fit_session(
+    bundle: Bundle,
+    references: Sequence[Recording] = (),
+    clean_air: Sequence[Recording] = (),
+    *,
+    method: str = "auto",
+    masters: Sequence[Recording] = (),
+    device: str = "",
+) -> SessionCalibration:
+    """A calibration from labelled recordings and recordings of clean air of this session.
+
+    Arguments:
+        method: one of `METHODS`.
+        masters: labelled recordings of training sessions, if they are at hand; they say what to expect of their
+            recipes, in place of the solver.
+        device: that the recordings come from; theirs if not given.
+    """
+    _check(method, references, clean_air)
+    solver_of(bundle)
+    known = references_of(bundle, references, masters)
+    clean = np.array([trace.mean(axis=0) for trace in traces_of(bundle, clean_air)], float)
+    clean = clean.reshape(-1, len(bundle.air))
+    chosen, after = _chosen(bundle, known, clean, method)
+    found = fit_map(bundle, known, clean, chosen)
+    before = _error(bundle, known, [identity(len(bundle.air))] * len(known))
+    if len(known) == 1:
+        after = _error(bundle, known, [found])
+        if method == "auto" and after >= (1 - _WORTH) * before:
+            chosen, found, after = "none", identity(len(bundle.air)), before
+    told = [f"{recording.path} ({_recipe(recording)})" for recording in references]
+    told += [f"{recording.path} (clean air)" for recording in clean_air]
+    return SessionCalibration(
+        bundle.ready.channels,
+        found.gain,
+        found.offset,
+        chosen,
+        bundle.name,
+        bundle.digest,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        device=device or next((recording.device for recording in (*references, *clean_air)), ""),
+        references=tuple(told),
+        before=before,
+        after=after,
+        left_out=len(known) > 1,
+        cross=found.cross,
+    )
+
+
+def fit_map(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, method: str) -> Map:
+    """The map that one method finds; without references, clean air alone."""
+    M = len(bundle.air)
+    if method == "none" or (not known and not len(clean)):
+        return identity(M)
+    if not known or method == "clean-air":
+        return fit_clean_air(clean, bundle.air)
+    if method == "solver":
+        return fit_solver_gain(known, priors_of(bundle), clean)
+    session, master = np.stack([one.level for one in known]), np.stack([one.master for one in known])
+    plain: dict[str, Callable[..., Map]] = {"offset": fit_offset, "prototype": fit_prototype}
+    if method in plain:
+        return plain[method](session, master)
+    # clean air is a reference too: a recording that brings its own has seen it, whatever its gain
+    air = np.array(bundle.air)[None]
+    seen = np.concatenate([clean, air]) if own_clean_air(bundle) else clean
+    session, master = np.concatenate([session, seen]), np.concatenate([master, np.repeat(air, len(seen), axis=0)])
+    return fit_ridge(session, master) if method == "ridge" else fit_gain(session, master)
+
+
+def _chosen(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, method: str) -> tuple[str, float]:
+    """The method, and its error on references that were left out; NaN with fewer than two."""
+    k, M = len(known), len(bundle.air)
+    if method != "auto":
+        if k < 2:
+            return method, float("nan")
+        return method, _left_out(bundle, known, clean, [method])[method]
+    if k < 2:
+        return ("solver" if k else "clean-air"), float("nan")
+    tried = (*_TRIED, *(("ridge",) if k >= _MANY else ()), *(("clean-air",) if len(clean) else ()))
+    errors = _left_out(bundle, known, clean, tried)
+    nothing = _error(bundle, known, [identity(M)] * k)
+    best = min(errors, key=lambda name: errors[name])
+    return (best, errors[best]) if errors[best] < (1 - _WORTH) * nothing else ("none", nothing)
+
+
+def _left_out(
+    bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, methods: Sequence[str]
+) -> dict[str, float]:
+    """Error of each reference with the calibration that the others give."""
+    others = [[one for j, one in enumerate(known) if j != i] for i in range(len(known))]
+    return {
+        method: _error(bundle, known, [fit_map(bundle, rest, clean, method) for rest in others]) for method in methods
+    }
+
+
+def _error(bundle: Bundle, known: Sequence[Reference], maps: Sequence[Map]) -> float:
+    """MAE of the shares of references, each with its own map."""
+    if not known:
+        return float("nan")
+    window, stride = bundle.config.window, bundle.config.stride
+    cut = [
+        [trace[s : s + window] for s in starts_of(len(trace), window, stride)]
+        for trace in (found.apply(one.trace) for one, found in zip(known, maps, strict=True))
+    ]
+    ratios = np.asarray(encode(bundle.model, np.stack([one for windows in cut for one in windows])).a, float)
+    parts = [slice(a, b) for a, b in pairwise(np.cumsum([0, *map(len, cut)]).tolist())]
+    shares = np.stack([bundle.calibration.shares(ratios[part]) for part in parts])
+    return float(np.mean(np.abs(shares - np.stack([one.truth for one in known]))))
+
+
+def priors_of(bundle: Bundle) -> Priors:
+    """How sessions are expected to differ from what the bundle knows."""
+    noise = np.array(bundle.calibration.noise or (0.1,) * len(bundle.air))
+    offset = 0.05 if own_clean_air(bundle) else 1.0
+    return Priors(np.array(bundle.air), np.maximum(noise, 0.02), offset=offset)
+
+
+def _recipe(recording: Recording) -> str:
+    assert recording.label is not None, "references have labels"
+    pairs = zip(recording.label.names, recording.label.ratios, strict=True)
+    return " + ".join(f"{name} {100 * share:.0f} %" for name, share in pairs)
+
+
+def _check(method: str, references: Sequence[Recording], clean_air: Sequence[Recording]) -> None:
+    if method not in METHODS:
+        raise ConfigError(f"no method {method!r}", remedy=f"Choose one of {', '.join(METHODS)}")
+    if not references and not clean_air:
+        raise ConfigError("there is nothing to calibrate on", remedy="Record clean air, or a mixture that you know")
+    if method == "clean-air" and not clean_air:
+        raise ConfigError("there is no recording of clean air", remedy="Give one with --clean-air")
+    if not references and method not in ("auto", "none", "clean-air"):
+        raise ConfigError(f"the method {method} needs a reference", remedy="Record a mixture that you know")

@@ -1,1 +1,0 @@
-"""Figures. They read results and know no equations."""

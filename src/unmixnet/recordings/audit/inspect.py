@@ -1,0 +1,172 @@
+"""The order of an audit: read, find copies, judge each file, then look at the folder as a whole."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
+
+from unmixnet.recordings.audit.copies import byte_copies
+from unmixnet.recordings.audit.files import Take, gather, is_training, recipe_name, recording_files
+from unmixnet.recordings.audit.ids import id_of, recording_times_h, sessions
+from unmixnet.recordings.audit.labels import conflicts, odd_sum, shared_supports, supports
+from unmixnet.recordings.audit.leaks import leaks, proximity
+from unmixnet.recordings.audit.noise import decimals, is_white_noise, off_grid_channels, usual_decimals
+from unmixnet.recordings.audit.parents import Progress, tie_to_parents
+from unmixnet.recordings.audit.report import AuditReport, Kind, Refusal, Session, SplitSummary, Verdict
+from unmixnet.recordings.codes import ChannelHealth
+
+__all__ = ["audit_folder", "audit_takes", "judge_files"]
+
+
+def _silent(stage: str, steps: int) -> Callable[[], None]:
+    return lambda: None
+
+
+def audit_folder(folder: str | Path, *, progress: Progress = _silent) -> AuditReport:
+    """Audit every recording below a folder."""
+    folder = Path(folder)
+    takes, refusals = gather(folder, tick=progress("Reading", len(recording_files(folder))))
+    return audit_takes(takes, folder=str(folder), refusals=refusals, progress=progress)
+
+
+def audit_takes(
+    takes: Sequence[Take],
+    *,
+    folder: str = "",
+    refusals: Sequence[Refusal] = (),
+    progress: Progress = _silent,
+) -> AuditReport:
+    """Audit recordings that have been read."""
+    verdicts = tie_to_parents(takes, judge_files(takes), progress)
+    clean = [take for take, verdict in zip(takes, verdicts, strict=True) if verdict.clean]
+    times_h = {verdict.file: verdict.time_h for verdict in verdicts if verdict.time_h is not None}
+    tick = progress("Looking for leaks", 1)
+    found = leaks(clean, times_h)
+    tick()
+    return AuditReport(
+        folder=folder,
+        verdicts=verdicts,
+        refusals=tuple(refusals),
+        sessions=_sessions(verdicts),
+        splits=_splits(takes, verdicts),
+        proximity=proximity(clean, times_h),
+        leaks=found,
+    )
+
+
+def judge_files(takes: Sequence[Take]) -> tuple[Verdict, ...]:
+    """Judge each file by itself and by what is usual in the folder; parents are looked for later.
+
+    This is quick, and enough to tell real recordings from computed ones.
+    """
+    off_grid = _off_grid(takes)
+    white = {take.file for take in takes if is_white_noise(take.recording.readings)}
+    times_h = _trusted_times([take.file for take in takes], white | set(off_grid))
+    session = _named_sessions(takes) or sessions(times_h)
+    copies, claims = byte_copies(takes), conflicts(takes)
+    strange = _strange_ids([take.file for take in takes], times_h)
+    verdicts = []
+    for take in takes:
+        signs = (*off_grid.get(take.file, ()), *strange.get(take.file, ()))
+        verdicts.append(
+            Verdict(
+                file=take.file,
+                split=take.split,
+                label=recipe_name(take.recording.label),
+                rows=len(take.recording),
+                kind=Kind.WHITE_NOISE if take.file in white else Kind.SUSPECT if signs else Kind.REAL,
+                signs=signs,
+                copy_of=copies.get(take.file),
+                session=session.get(take.file),
+                time_h=times_h.get(take.file),
+                conflicts=claims.get(take.file, ()),
+                ratio_sum=odd_sum(take),
+                unhealthy=_unhealthy(take),
+            )
+        )
+    return tuple(verdicts)
+
+
+def _named_sessions(takes: Sequence[Take]) -> dict[str, int]:
+    """Sessions that a manifest names, numbered in order of name."""
+    names = sorted({take.session for take in takes if take.session is not None})
+    return {take.file: names.index(take.session) for take in takes if take.session is not None}
+
+
+def _off_grid(takes: Sequence[Take]) -> dict[str, tuple[str, ...]]:
+    """Files with more decimals than most recordings of the same array have."""
+    by_array: dict[tuple[str, ...], dict[str, tuple[int, ...]]] = defaultdict(dict)
+    for take in takes:
+        by_array[take.recording.channels][take.file] = decimals(take.recording.readings)
+    found: dict[str, tuple[str, ...]] = {}
+    for channels, places in by_array.items():
+        usual = usual_decimals(list(places.values()))
+        for file, used in places.items():
+            if off := off_grid_channels(used, usual, channels):
+                found[file] = (f"finer values than the converter writes ({', '.join(off)})",)
+    return found
+
+
+def _trusted_times(files: Sequence[str], computed: Collection[str]) -> dict[str, float]:
+    """Recording times, without those of sessions in which every file was computed.
+
+    A random id falls among the true ones now and then; it is alone there.
+    """
+    session = sessions(recording_times_h(files))
+    measured = {number for file, number in session.items() if file not in computed}
+    return recording_times_h([file for file in files if file not in session or session[file] in measured])
+
+
+def _strange_ids(files: Sequence[str], times_h: Mapping[str, float]) -> dict[str, tuple[str, ...]]:
+    """Files whose id is no time, where most files have one that is."""
+    if len(times_h) <= len(files) / 2:
+        return {}
+    ids = {file: identity for file in files if file not in times_h and (identity := id_of(file)) is not None}
+    return {file: (f"its id {name} is not a recording time like the others",) for file, name in ids.items()}
+
+
+def _unhealthy(take: Take) -> tuple[str, ...]:
+    pairs = zip(take.recording.channels, take.recording.health, strict=True)
+    return tuple(f"{name}: {health}" for name, health in pairs if health is not ChannelHealth.OK)
+
+
+def _sessions(verdicts: Sequence[Verdict]) -> tuple[Session, ...]:
+    """Sessions of the recordings that are neither computed nor repeated."""
+    by_number: dict[int, list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        if verdict.session is not None and verdict.clean:
+            by_number[verdict.session].append(verdict)
+    found = []
+    for number, members in sorted(by_number.items()):
+        times = [member.time_h for member in members if member.time_h is not None]
+        labels = {member.label for member in members}
+        start, end = (min(times), max(times)) if times else (None, None)
+        found.append(Session(number, start, end, len(members), len(labels)))
+    return tuple(found)
+
+
+def _splits(takes: Sequence[Take], verdicts: Sequence[Verdict]) -> tuple[SplitSummary, ...]:
+    by_file = {verdict.file: verdict for verdict in verdicts}
+    clean = [take for take, verdict in zip(takes, verdicts, strict=True) if verdict.kind is Kind.REAL]
+    by_split = supports(clean)
+    shared = shared_supports([take for take in clean if by_file[take.file].copy_of is None], by_split)
+    found = []
+    for name in dict.fromkeys(take.split for take in takes):
+        digests = [take.digest for take in takes if take.split == name]
+        members = [verdict for verdict in verdicts if verdict.split == name]
+        others = {take.digest for take in takes if take.split != name}
+        kinds = [member.kind for member in members]
+        found.append(
+            SplitSummary(
+                name=name,
+                files=len(members),
+                copies_within=len(digests) - len(set(digests)),
+                copies_of_other_splits=len(set(digests) & others),
+                real=kinds.count(Kind.REAL),
+                white_noise=kinds.count(Kind.WHITE_NOISE),
+                altered=kinds.count(Kind.ALTERED_COPY),
+                suspect=kinds.count(Kind.SUSPECT),
+                supports=len(by_split.get(name, ())),
+                shared_supports=None if is_training(name) else shared.get(name),
+            )
+        )
+    return tuple(found)

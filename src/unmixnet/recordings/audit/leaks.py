@@ -1,0 +1,168 @@
+"""What reveals the label without smelling anything: time of recording, first sample, temperature and
+pressure.
+
+A test set is only worth something if such sources fail on it. Every score stands beside the best guess that
+sees nothing, and beside a reference that sees the whole recording.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from unmixnet.recordings.audit.files import Take, is_test, is_training
+from unmixnet.recordings.audit.report import Leak, Proximity
+from unmixnet.recordings.recording import Mixture
+
+__all__ = ["leaks", "nearest_in_time", "proximity"]
+
+ENVIRONMENT_UNITS = frozenset({"degC", "hPa", "%RH", "m"})
+_TREES = 200
+_FEWEST = 20
+Features = Callable[[Take], np.ndarray]
+
+
+def nearest_in_time(
+    tests: Sequence[Take], trains: Sequence[Take], times_h: Mapping[str, float]
+) -> list[tuple[Take, Take, float]]:
+    """For each timed test recording: the training recording nearest in time, and the minutes between them."""
+    timed = sorted((take for take in trains if take.file in times_h), key=lambda take: times_h[take.file])
+    if not timed:
+        return []
+    stamps = np.array([times_h[take.file] for take in timed])
+    pairs = []
+    for test in tests:
+        if test.file in times_h:
+            distance = np.abs(stamps - times_h[test.file])
+            pairs.append((test, timed[int(distance.argmin())], float(distance.min() * 60)))
+    return pairs
+
+
+def proximity(takes: Sequence[Take], times_h: Mapping[str, float]) -> tuple[Proximity, ...]:
+    """How close in time each test split lies to training."""
+    trains = [take for take in takes if is_training(take.split)]
+    found = []
+    for split in _test_splits(takes):
+        pairs = nearest_in_time([take for take in takes if take.split == split], trains, times_h)
+        if pairs:
+            minutes = np.array([minutes for _, _, minutes in pairs])
+            near = int(np.sum(minutes <= 10))
+            found.append(Proximity(split, len(pairs), float(np.median(minutes)), near))
+    return tuple(found)
+
+
+def leaks(takes: Sequence[Take], times_h: Mapping[str, float], *, seed: int = 0) -> tuple[Leak, ...]:
+    """Score every source on every test split of every array; without splits, by cross-validation."""
+    by_array: dict[tuple[str, ...], list[Take]] = defaultdict(list)
+    for take in takes:
+        if take.recording.label is not None:
+            by_array[take.recording.channels].append(take)
+    found: list[Leak] = []
+    for channels, group in by_array.items():
+        for name, trains, tests in _trials(group, seed):
+            found += _score_sources(", ".join(channels), name, trains, tests, times_h, seed)
+    return tuple(found)
+
+
+def _score_sources(
+    channels: str,
+    name: str,
+    trains: Sequence[Take],
+    tests: Sequence[Take],
+    times_h: Mapping[str, float],
+    seed: int,
+) -> list[Leak]:
+    components = sorted({part for take in trains for part in _label(take).support})
+    tests = [take for take in tests if _label(take).support <= set(components)]
+    if len(tests) < _FEWEST or len(trains) < _FEWEST or len(components) < 2:
+        return []
+    A, B = _ratios(trains, components), _ratios(tests, components)
+    classes = bool(np.all(A.max(axis=1) == 1) and np.all(B.max(axis=1) == 1))
+    metric, score = ("accuracy", _accuracy) if classes else ("MAE", _mae)
+    null = score(np.tile(A.mean(axis=0), (len(B), 1)), B)
+
+    def leak(source: str, guess: np.ndarray, truth: np.ndarray, *, reference: bool = False) -> Leak:
+        return Leak(channels, source, metric, score(guess, truth), null, name, len(truth), reference)
+
+    found = []
+    pairs = nearest_in_time(tests, trains, times_h)
+    if len(pairs) >= _FEWEST:
+        near = _ratios([train for _, train, _ in pairs], components)
+        truth = _ratios([test for test, _, _ in pairs], components)
+        found.append(leak("the training recording nearest in time", near, truth))
+    for source, features, reference in _sources(trains[0]):
+        guess = _trees(trains, A, tests, features, classes, seed)
+        found.append(leak(source, guess, B, reference=reference))
+    return found
+
+
+def _sources(example: Take) -> list[tuple[str, Features, bool]]:
+    """What a model may see: a name, the features, and whether it is the honest reference."""
+    units = np.array(example.recording.units)
+    surroundings = np.isin(units, list(ENVIRONMENT_UNITS))
+    gas = ~surroundings
+    found: list[tuple[str, Features, bool]] = [
+        ("the first sample of the gas channels alone", lambda take: take.recording.readings[0, gas], False)
+    ]
+    if np.any(surroundings):
+        found.append(("temperature, pressure and humidity alone", lambda take: take.level[surroundings], False))
+    return [
+        *found,
+        ("the whole recording: mean and spread of the gas channels", _level_and_spread(gas), True),
+    ]
+
+
+def _level_and_spread(gas: np.ndarray) -> Features:
+    def features(take: Take) -> np.ndarray:
+        readings = np.nan_to_num(take.recording.readings[:, gas])
+        return np.concatenate([readings.mean(axis=0), readings.std(axis=0), readings[-1] - readings[0]])
+
+    return features
+
+
+def _trees(
+    trains: Sequence[Take], A: np.ndarray, tests: Sequence[Take], features: Features, classes: bool, seed: int
+) -> np.ndarray:
+    """Ratios (or class shares) predicted by extremely randomised trees."""
+    from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
+
+    X, Z = (np.nan_to_num(np.stack([features(take) for take in group])) for group in (trains, tests))
+    if not classes:
+        return ExtraTreesRegressor(_TREES, random_state=seed).fit(X, A).predict(Z)
+    model = ExtraTreesClassifier(_TREES, random_state=seed).fit(X, A.argmax(axis=1))
+    guess = np.zeros((len(Z), A.shape[1]))
+    guess[:, model.classes_] = model.predict_proba(Z)
+    return guess
+
+
+def _trials(group: Sequence[Take], seed: int) -> list[tuple[str, Sequence[Take], Sequence[Take]]]:
+    """Test splits against training; without splits, one shuffled fifth against the rest."""
+    trains = [take for take in group if is_training(take.split)]
+    splits = _test_splits(group)
+    if trains and splits:
+        return [(split, trains, [take for take in group if take.split == split]) for split in splits]
+    order = np.random.default_rng(seed).permutation(len(group))
+    cut = len(group) // 5
+    tests, rest = ([group[i] for i in part] for part in (order[:cut], order[cut:]))
+    return [("a random fifth", rest, tests)]
+
+
+def _test_splits(takes: Sequence[Take]) -> list[str]:
+    return sorted({take.split for take in takes if is_test(take.split)})
+
+
+def _label(take: Take) -> Mixture:
+    assert take.recording.label is not None, "unlabelled recordings were left out above"
+    return take.recording.label
+
+
+def _ratios(takes: Sequence[Take], components: Sequence[str]) -> np.ndarray:
+    return np.stack([_label(take).vector(components) for take in takes])
+
+
+def _accuracy(guess: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.mean(guess.argmax(axis=1) == truth.argmax(axis=1)))
+
+
+def _mae(guess: np.ndarray, truth: np.ndarray) -> float:
+    return float(np.abs(guess - truth).mean())

@@ -1,0 +1,221 @@
+"""Named data sets: which recordings they hold, in which split, and how each is read."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from unmixnet.recordings.labels import COMPONENTS, SUBSTANCES, label_of_file
+from unmixnet.recordings.location import DataError, data_root
+from unmixnet.recordings.manifest import MANIFEST, Listed, read_manifest
+from unmixnet.recordings.reader import RECORDING_SUFFIXES, read_recording
+from unmixnet.recordings.recording import Mixture, Recording
+
+__all__ = ["NAMES", "Dataset", "Entry", "load"]
+
+_EXCERPTS = {
+    "ethylene_co_s01_100hz.parquet": "excerpt",
+    "ethylene_methane_digitised_1_25hz.parquet": "digitised",
+}
+_UCI_TEXTS = ("ethylene_CO.txt", "ethylene_methane.txt")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A recording of a data set: its place, its split, and what is known of it without reading it."""
+
+    path: str
+    split: str
+    label: Mixture | None = None
+    session: str | None = None
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A named collection of recordings.
+
+    Arguments:
+        name: e.g. "smellnet-mixture".
+        root: folder that the places of the entries are relative to.
+        entries: the recordings, sorted by split and place.
+        components: substances that labels are made of, in their fixed order.
+        reader: turns an entry into a recording.
+    """
+
+    name: str
+    root: Path
+    entries: tuple[Entry, ...]
+    components: tuple[str, ...]
+    reader: Callable[["Dataset", Entry], Recording]
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Names of the splits, in order of appearance."""
+        return tuple(dict.fromkeys(entry.split for entry in self.entries))
+
+    def of(self, *splits: str) -> tuple[Entry, ...]:
+        """Entries of some splits; an unknown split is an error."""
+        for split in splits:
+            if split not in self.splits:
+                raise DataError(f"{self.name} has no split {split!r}", remedy=f"Choose among {', '.join(self.splits)}")
+        return tuple(entry for entry in self.entries if entry.split in splits)
+
+    def read(self, entry: Entry) -> Recording:
+        """Read one recording; its path is its place in the data set."""
+        return self.reader(self, entry)
+
+    def recordings(self, *splits: str) -> Iterator[tuple[Entry, Recording]]:
+        """Read the recordings of some splits (of all, if none is named), one after the other."""
+        for entry in self.of(*splits) if splits else self.entries:
+            yield entry, self.read(entry)
+
+
+def load(name: str, root: str | Path | None = None) -> Dataset:
+    """A named data set.
+
+    Arguments:
+        name: one of `NAMES`.
+        root: the data folder, or for "folder" the folder itself; None takes UNMIXNET_DATA.
+    """
+    make = NAMES.get(name)
+    if make is None:
+        raise DataError(f"no data set {name!r}", remedy=f"Choose one of {', '.join(NAMES)}")
+    return make(root)
+
+
+def _smellnet_base(root: str | Path | None) -> Dataset:
+    home = _home(root, "smellnet", "base_data", "smellnet-base")
+    entries = _csv_entries(home, ("base_data/training", "base_data/testing"), SUBSTANCES)
+    return Dataset("smellnet-base", home, entries, SUBSTANCES, _read_file)
+
+
+def _smellnet_mixture(root: str | Path | None) -> Dataset:
+    home = _home(root, "smellnet", "mixture_data", "smellnet-mixture")
+    folders = ("training_new", "training_seen", "test_seen", "test_unseen")
+    entries = _csv_entries(home, tuple(f"mixture_data/{folder}" for folder in folders), COMPONENTS)
+    return Dataset("smellnet-mixture", home, entries, COMPONENTS, _read_file)
+
+
+def _uci_dynamic(root: str | Path | None) -> Dataset:
+    home = _home(root, "uci322", "", "uci-dynamic")
+    texts = [Entry(name, "full") for name in _UCI_TEXTS if (home / name).is_file()]
+    pieces = [Entry(name, split) for name, split in _EXCERPTS.items() if (home / name).is_file()]
+    if not texts and not pieces:
+        raise _absent("uci-dynamic", home)
+    return Dataset("uci-dynamic", home, (*texts, *pieces), ("CO", "methane", "ethylene"), _read_uci)
+
+
+def _uci_plateaus(root: str | Path | None) -> Dataset:
+    home = _home(root, "uci322", "", "uci-dynamic")
+    tables = tuple(Entry(path.name, "plateaus") for path in sorted(home.glob("*_plateaus.csv")))
+    if not tables:
+        raise _absent("uci-plateaus", home)
+    return Dataset("uci-plateaus", home, tables, ("methane", "ethylene"), _read_plateaus)
+
+
+def _folder(root: str | Path | None) -> Dataset:
+    """Anybody's recordings: those of the manifest, or without one every file that may be a recording."""
+    home = data_root(root)
+    if (home / MANIFEST).is_file():
+        entries = tuple(_listed(row) for row in read_manifest(home / MANIFEST))
+    else:
+        files = sorted(path for path in home.rglob("*") if path.suffix.lower() in RECORDING_SUFFIXES)
+        entries = tuple(Entry(path.relative_to(home).as_posix(), "all") for path in files)
+    if not entries:
+        raise DataError("no recording in this folder", where=str(home), remedy=f"Write a {MANIFEST}")
+    names = dict.fromkeys(name for entry in entries if entry.label for name in entry.label.names)
+    return Dataset("folder", home, entries, tuple(sorted(names)), _read_file)
+
+
+def _simulated(root: str | Path | None, sensors: int = 4) -> Dataset:
+    """Recordings made by the solver; needs no files."""
+    from unmixnet.recordings.simulated import simulated_dataset
+
+    return simulated_dataset(sensors=sensors)
+
+
+def _high_coupling(root: str | Path | None) -> Dataset:
+    """Gases at a tenth to a half of the air, made by the solver; needs no files."""
+    from unmixnet.recordings.high_coupling import high_coupling_dataset
+
+    return high_coupling_dataset()
+
+
+NAMES: dict[str, Callable[[str | Path | None], Dataset]] = {
+    "smellnet-base": _smellnet_base,
+    "smellnet-mixture": _smellnet_mixture,
+    "uci-dynamic": _uci_dynamic,
+    "uci-plateaus": _uci_plateaus,
+    "simulated": _simulated,
+    "simulated-8": lambda root: _simulated(root, sensors=8),
+    "high-coupling": _high_coupling,
+    "folder": _folder,
+}
+"""Data sets by name, each with the function that finds it under a data folder."""
+
+
+def _home(root: str | Path | None, folder: str, inside: str, name: str) -> Path:
+    """The folder of a data set: under the data folder, or the data folder itself."""
+    top = data_root(root)
+    for home in (top / folder, top):
+        if home.is_dir() and (home / inside).is_dir() and (inside or home.name == folder):
+            return home
+    raise _absent(name, top / folder / inside)
+
+
+def _absent(name: str, where: Path) -> DataError:
+    remedy = f"Run `unmixnet data fetch {name}`, or point UNMIXNET_DATA or --data at a folder that has it"
+    return DataError(f"the data set {name} is not here", where=str(where), remedy=remedy)
+
+
+def _csv_entries(home: Path, folders: tuple[str, ...], known: tuple[str, ...]) -> tuple[Entry, ...]:
+    """All CSV files under some folders; the split is the name of the folder, the label that of the file."""
+    entries = []
+    for folder in folders:
+        split = folder.rpartition("/")[2]
+        for path in sorted((home / folder).rglob("*.csv")):
+            place = path.relative_to(home).as_posix()
+            entries.append(Entry(place, split, label_of_file(place, known)[0]))
+    return tuple(entries)
+
+
+def _listed(row: Listed) -> Entry:
+    return Entry(row.file, row.split or "all", row.label, row.session)
+
+
+def _read_file(dataset: Dataset, entry: Entry) -> Recording:
+    recording = read_recording(dataset.root / entry.path, place=entry.path)
+    return recording if entry.label is None else replace(recording, label=entry.label)
+
+
+def _read_uci(dataset: Dataset, entry: Entry) -> Recording:
+    """Text through its cached 10 Hz view, tables as they are."""
+    from unmixnet.recordings.formats.uci_cache import open_view
+
+    path = dataset.root / entry.path
+    return open_view(path, 10, place=entry.path) if path.suffix == ".txt" else _read_file(dataset, entry)
+
+
+def _read_plateaus(dataset: Dataset, entry: Entry) -> Recording:
+    """Plateaus as a recording with one row per set point; `read_plateaus` also gives their length."""
+    from unmixnet.recordings.formats.uci_plateaus import read_plateaus
+    from unmixnet.recordings.formats.uci_recording import DEVICE
+    from unmixnet.recordings.formats.uci_text import UNIT
+    from unmixnet.recordings.health import judge
+
+    table = read_plateaus(dataset.root / entry.path)
+    units = (UNIT,) * len(table.sensors)
+    checkup = judge(table.readings, table.sensors, units)
+    return Recording(
+        time_s=table.start_s,
+        readings=checkup.readings,
+        channels=table.sensors,
+        units=units,
+        sample_rate_Hz=float("nan"),
+        device=DEVICE,
+        path=entry.path,
+        label=None,
+        health=checkup.health,
+        warnings=checkup.findings,
+        gases=table.gases,
+        exposure_ppm=table.exposure_ppm,
+    )

@@ -1,0 +1,1 @@
+"""Simulating a chamber: its parts, ready-made ones, TOML files, the solver on it, and its validation."""

@@ -1,0 +1,213 @@
+"""A simulation as a TOML file: every key checked, every mistake answered with its line and a remedy."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+
+from unmixnet.files.toml import Section, parse_toml, read_text
+
+__all__ = ["SimulationConfig", "load_simulation", "parse_simulation"]
+
+
+def _as_list(value: Any) -> Any:
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+PerOdorant = Annotated[list[float], BeforeValidator(_as_list)]
+"""One number per odorant, or a single number for all of them."""
+
+
+class CellSection(Section):
+    """`[[chamber.cells]]`."""
+
+    name: str
+    """Unique name."""
+    volume_m3: float
+    """Volume of well-mixed gas."""
+    kind: Literal["source", "gas", "wall", "sensor", "outlet", "fixed"] = "gas"
+    """What it is for; `fixed` holds the composition given under `[fixed.NAME]`."""
+    inlet_m3_s: float = 0.0
+    """Flow that enters the chamber here."""
+    outlet_m3_s: float = 0.0
+    """Flow that leaves the chamber here."""
+
+
+class EdgeSection(Section):
+    """`[[chamber.edges]]`."""
+
+    tail: str
+    """Cell where it begins."""
+    head: str
+    """Cell where it ends."""
+    length_m: float
+    """Distance between the cell centres."""
+    area_m2: float
+    """Interface area."""
+    velocity_m_s: float = 0.0
+    """Gas velocity from tail to head; flows must balance in every cell."""
+
+
+class ChamberSection(Section):
+    """`[chamber]`: a builder with its options, or cells and edges."""
+
+    builder: Literal["chain", "box", "two_bulbs", "flow_through", "portable_enose"] | None = None
+    """A ready-made chamber; leave it out to list cells and edges."""
+    options: dict[str, Any] = {}
+    """Keyword arguments of the builder, e.g. `{ n_cells = 12 }`."""
+    cells: list[CellSection] = []
+    """Cells, if there is no builder."""
+    edges: list[EdgeSection] = []
+    """Edges, if there is no builder."""
+
+
+class ConditionsSection(Section):
+    """`[conditions]`."""
+
+    temperature_K: float = Field(298.15, gt=0)
+    """Gas temperature."""
+    humidity_g_m3: float = Field(10.0, ge=0)
+    """Absolute humidity."""
+    pressure_Pa: float = Field(101325.0, gt=0)
+    """Pressure."""
+
+
+class SpeciesSection(Section):
+    """`[species]`: names from the table; diffusivities by Fuller unless given."""
+
+    carrier: str = "air"
+    """The gas that everything else is a trace in."""
+    odorants: list[str] = Field(min_length=1)
+    """Names from the species table, e.g. `ethanol`."""
+    diffusivity_m2_s: list[list[float]] | None = None
+    """Full symmetric matrix, carrier first; by default from Fuller's formula."""
+
+
+class SourceSection(Section):
+    """`[source]`: how much of each odorant, when, where."""
+
+    profile: Literal["rise-decay", "constant", "tabulated"] = "rise-decay"
+    """How release goes in time."""
+    amount_mol: PerOdorant
+    """Moles over the recording; for a constant profile moles per second."""
+    tau_rise_s: PerOdorant = [5.0]
+    """Rise of a rise–decay profile."""
+    tau_decay_s: PerOdorant = [60.0]
+    """Decay of a rise–decay profile."""
+    times_s: list[float] = []
+    """Knots of a tabulated profile."""
+    rates_per_s: list[PerOdorant] = []
+    """Release rates at the knots; their integral times `amount_mol` is what is released."""
+    cells: dict[str, float] = {}
+    """Weight of each source cell; by default the cells of kind `source`, equally."""
+    vaporisation_J_mol: PerOdorant = [0.0]
+    """Enthalpy of vaporisation: how release grows with temperature."""
+    humidity_slope: PerOdorant = [0.0]
+    """Change of ln(release) per unit of ln(H/10 g m⁻³)."""
+
+
+class CompositionSection(Section):
+    """`[inlet]` or `[fixed.CELL]`: odorant fractions in time; the carrier is the rest."""
+
+    times_s: list[float] = [0.0]
+    """Knots; linear between them."""
+    fractions: list[PerOdorant]
+    """One row of odorant mole fractions for each knot."""
+
+
+class SensorSection(Section):
+    """`[[sensors]]`: surface and readout of one sensor."""
+
+    name: str
+    """Unique name; a builder's sensor of this name brings its cell."""
+    cell: str | None = None
+    """Cell that it breathes; may be left out if the builder already places a sensor of this name."""
+    k_ads_m3_mol_s: PerOdorant
+    """Adsorption rate constants."""
+    k_des_per_s: PerOdorant
+    """Desorption rate constants."""
+    sites_mol: float = Field(1e-12, ge=0)
+    """Surface sites: what a full monolayer takes from the gas."""
+    beta: PerOdorant = [1.0]
+    """Sensitivity to the coverage by each odorant."""
+    k: float = 1.0
+    """Steepness of the transduction (logarithmic, power, sips)."""
+    n: float = 0.5
+    """Exponent of the transduction (power, sips)."""
+    r0: float = 1e-3
+    """Background of clean air (sips)."""
+    slopes: list[float] = []
+    """Slopes at the knots (spline)."""
+    gain: float = 1.0
+    """Factor on the transduction."""
+    sign: Literal[1, -1] = 1
+    """−1 for a sensor whose signal falls."""
+    baseline: float = 0.0
+    """Signal in clean air at 298.15 K and 10 g/m³."""
+    baseline_per_K: float = 0.0
+    """Drift of the baseline with temperature."""
+    baseline_per_lnH: float = 0.0
+    """Drift of the baseline with ln(humidity)."""
+    gain_per_K: float = 0.0
+    """Change of ln(gain) with temperature."""
+    gain_per_lnH: float = 0.0
+    """Change of ln(gain) with ln(humidity)."""
+    tau_rise_s: float = Field(3.0, gt=0)
+    """Lag while the signal leaves its baseline."""
+    tau_recovery_s: float | None = None
+    """Lag while it returns; as `tau_rise_s` if left out."""
+
+
+class TransductionSection(Section):
+    """`[transduction]`: the family that all sensors share."""
+
+    family: Literal["linear", "logarithmic", "power", "sips", "spline"] = "power"
+    """g(r) = r; ln(1 + kr)/k; (1 + kr)ⁿ − 1; Sips; monotone spline."""
+    knots: list[float] = []
+    """Knots of a spline, from 0 upwards."""
+
+
+class RunSection(Section):
+    """`[run]`: how long, how fine."""
+
+    duration_s: float = Field(gt=0)
+    """Length of the recording."""
+    dt_s: float = Field(gt=0)
+    """Step; cells that are too small for it are substepped."""
+    dtype: Literal["float32", "float64"] = "float64"
+    """Floating type."""
+    start: str = "clean air"
+    """`clean air`, `steady state` of the source at t = 0, or a state file (.npz) beside this file."""
+
+
+class SimulationConfig(Section):
+    """A whole simulation file."""
+
+    chamber: ChamberSection
+    species: SpeciesSection
+    source: SourceSection
+    sensors: list[SensorSection] = []
+    run: RunSection
+    conditions: ConditionsSection = ConditionsSection()  # pyright: ignore[reportCallIssue]
+    transduction: TransductionSection = TransductionSection()
+    inlet: CompositionSection | None = None
+    fixed: dict[str, CompositionSection] = {}
+    wall_per_s: dict[str, float] = {}
+    """Wall loss rate of the odorants in the cells named."""
+
+
+def load_simulation(path: str | Path) -> SimulationConfig:
+    """Read a simulation file."""
+    path = Path(path)
+    text = read_text(path)
+    config = parse_simulation(text, name=str(path))
+    start = config.run.start
+    if start.endswith(".npz"):
+        run = config.run.model_copy(update={"start": str(path.parent / start)})
+        return config.model_copy(update={"run": run})
+    return config
+
+
+def parse_simulation(text: str, *, name: str = "<text>") -> SimulationConfig:
+    """Parse and check the text of a simulation file."""
+    return parse_toml(text, SimulationConfig, name=name)

@@ -1,0 +1,196 @@
+"""The truth behind the `simulated` data set: its coefficients, and its solution on a chamber finer than any model's.
+
+The chamber is the hand-held e-nose with every cell cut into four, the step is the sampling interval, 0.1 s: a model
+that solves eight cells in steps of a second has to cope with its own coarseness, as with a real recording.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unmixnet.errors import ConfigError, SolveError
+from unmixnet.simulation.builders import portable_enose
+from unmixnet.simulation.chamber import Chamber
+from unmixnet.simulation.refinement import Refinement, refine
+from unmixnet.simulation.simulated_world import FOODS, VOLATILES, World
+
+if TYPE_CHECKING:
+    from unmixnet.physics.rollout import Saved
+    from unmixnet.physics.state import Process
+
+__all__ = ["PARTS", "RATE_HZ", "ROWS", "VOLATILES", "Setting", "fine_chamber", "solve", "true_process"]
+
+RATE_HZ, ROWS = 10.0, 600
+PARTS = 4
+"""Sub-cells of each cell of the hand-held e-nose."""
+_BATCH = 32
+"""Recordings that are solved at once."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What fixes a simulated data set: the number of sensors, of sessions (the last is for testing), seed and world."""
+
+    sensors: int = 4
+    sessions: int = 6
+    seed: int = 0
+    world: World = FOODS
+
+    def __post_init__(self) -> None:
+        if self.sensors < 1 or self.sessions < 2:
+            raise ConfigError(
+                f"{self.sensors} sensors and {self.sessions} sessions, expected at least one and two",
+                where="simulated",
+                remedy="Use load('simulated') or load('simulated-8')",
+            )
+
+    @property
+    def chamber(self) -> Chamber:
+        """The hand-held e-nose with these sensors: what a model may know of the chamber."""
+        names = tuple(f"MOX{m + 1}" for m in range(self.sensors))
+        return portable_enose(sensors=names, flow_m3_s=self.world.flow_m3_s)
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Substances, in the order of the labels."""
+        return self.world.components
+
+
+@cache
+def fine_chamber(setting: Setting) -> Refinement:
+    """The chamber that the recordings are made in."""
+    return refine(setting.chamber, PARTS)
+
+
+def solve(setting: Setting, shares: np.ndarray, *, save: Sequence[str] = ("y",), every: int = 1) -> "Saved":
+    """What the solver gives for strength times ratios, (recording, K): leaves of shape (recording, row, ...).
+
+    Arguments:
+        save: as in `rollout`.
+        every: keep each `every`-th row; row n is the state after n + 1 steps.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    from unmixnet.physics.state import Status
+
+    padded = np.resize(shares, (-(-len(shares) // _BATCH) * _BATCH, shares.shape[1]))
+    with jax.enable_x64(False):
+        run = _runner(setting, tuple(save), every)
+        batches = [run(jnp.asarray(batch, float)) for batch in np.split(padded, len(padded) // _BATCH)]
+    worst = Status(max(int(np.max(status)) for _, status in batches))
+    if worst is not Status.OK:
+        raise SolveError(worst.text, where="simulated", remedy="Use load('simulated') or load('simulated-8')")
+
+    def join(*parts: Any) -> np.ndarray:
+        return np.concatenate([np.asarray(part, float) for part in parts])[: len(shares)]
+
+    return jax.tree.map(join, *(saved for saved, _ in batches))
+
+
+@lru_cache(maxsize=4)
+def _runner(setting: Setting, save: tuple[str, ...], every: int) -> Any:
+    """The compiled solver of a batch, in single precision."""
+    import equinox as eqx
+    import jax
+    import jax.numpy as jnp
+
+    from unmixnet.physics.rollout import Policy, rollout
+    from unmixnet.physics.state import clean_air
+
+    chamber, policy = fine_chamber(setting).chamber, Policy(substeps_diffusion=setting.world.substeps)
+    geometry, process = chamber.geometry(), true_process(setting, chamber)
+
+    @jax.jit
+    @jax.vmap
+    def run(share):
+        this = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * share)
+        start, dt = clean_air(this, geometry), jnp.asarray(1 / RATE_HZ)
+        result = rollout(this, geometry, start, dt, ROWS, save=save, policy=policy)
+        return jax.tree.map(lambda leaf: leaf[every - 1 :: every], result.saved), result.status
+
+    return run
+
+
+def true_process(setting: Setting, chamber: Chamber | None = None) -> "Process":
+    """The coefficients that made the recordings, for `chamber` (by default the coarse one).
+
+    `source.amount` is what a pure recording of strength one releases. The volatiles diffuse as Fuller's method
+    says; made-up sensors whose selectivities overlap, as those of metal oxides do, differ in what they adsorb, how
+    long they keep it and how they answer. A sensor is the same however many there are beside it.
+    """
+    import jax.numpy as jnp
+
+    from unmixnet.physics.conditions import Conditions
+    from unmixnet.physics.maxwell_stefan import MaxwellStefan
+    from unmixnet.physics.species import fuller_diffusivity, species
+    from unmixnet.physics.state import Process, Schedule
+
+    chamber = setting.chamber if chamber is None else chamber
+    rows = [species(setting.world.carrier), *(species(volatile) for _, volatile in setting.world.volatiles)]
+    conditions = Conditions.of()
+    masses, volumes = (_array([getattr(row, key) for row in rows]) for key in ("molar_mass_g_mol", "diffusion_volume"))
+    air = np.zeros((1, len(chamber.cells), len(rows)))
+    air[..., 0] = 1
+    surface, readout = _sensors(setting)
+    return Process(
+        source=_source(chamber, setting),
+        flow=chamber.velocities(),
+        diffusion=MaxwellStefan(
+            fuller_diffusivity(masses, volumes, conditions.temperature, conditions.pressure),
+            jnp.ones(len(chamber.edges)),
+        ),
+        wall=None,
+        surface=surface,
+        readout=readout,
+        conditions=conditions,
+        inlet=Schedule(_array([0.0]), _array(air)),
+    )
+
+
+def _source(chamber: Chamber, setting: Setting) -> Any:
+    """A food fills its jar: every food has its own amount and pace, the whole headspace receives it."""
+    from unmixnet.physics.source import RiseDecay, Source
+
+    rng, K = np.random.default_rng([setting.seed, 3]), len(setting.components)
+    amount = setting.world.amount_mol * np.exp(rng.normal(0, 0.3, K))
+    rise, decay = (np.exp(rng.uniform(np.log(lo), np.log(hi), K)) for lo, hi in ((1, 15), (10, 80)))
+    p_src = np.zeros(len(chamber.cells))
+    p_src[chamber.cells_of("source")] = chamber.volume_m3[chamber.cells_of("source")]
+    profile = RiseDecay(_array(rise), _array(decay), _array(ROWS / RATE_HZ))
+    return Source(_array(amount), profile, _array(p_src / p_src.sum()), _array(np.zeros(K)), _array(np.zeros(K)))
+
+
+def _sensors(setting: Setting) -> tuple[Any, Any]:
+    """Surfaces and readouts; each sensor has its own draws."""
+    from unmixnet.physics.adsorption import Surface
+    from unmixnet.physics.readout import Logarithmic, Readout
+
+    M, K = setting.sensors, len(setting.components)
+    draws = [np.random.default_rng([setting.seed, 4, m]) for m in range(M)]
+    log_ads, log_des, log_beta = (np.stack([rng.normal(0, spread, K) for rng in draws]) for spread in (0.8, 0.6, 0.5))
+    tau = np.array([rng.uniform(2, 6) for rng in draws])
+    surface = Surface(
+        _array(setting.world.k_ads * np.exp(log_ads)), _array(0.1 * np.exp(log_des)), _array(np.full(M, 1e-10))
+    )
+    readout = Readout(
+        beta=_array(np.exp(log_beta)),
+        g=Logarithmic(_array(np.full(M, 3.0))),
+        gain=_array(np.full(M, 4.0)),
+        sign=_array(np.ones(M)),
+        baseline=_array(np.zeros(M)),
+        tau_rise=_array(tau),
+        tau_recovery=_array(4 * tau),
+        baseline_slopes=_array(np.zeros((M, 2))),
+        gain_slopes=_array(np.zeros((M, 2))),
+    )
+    return surface, readout
+
+
+def _array(value: Any) -> Any:
+    import jax.numpy as jnp
+
+    return jnp.asarray(np.asarray(value), float)

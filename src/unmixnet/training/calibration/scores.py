@@ -1,0 +1,136 @@
+r"""Share of variance that a law explains, and which nuisances it was allowed.
+
+    R² = 1 − Σ (Y − Ŷ)² / Σ (Y − Ȳ)²,    Ȳ the mean level of each sensor over the training recordings
+
+`none`        strength one, no session gain or offset: what the recipe alone explains; the honest number
+`session`     gains and offsets of the session, as training recordings of the same session gave them
+`references`  those of a new session, from its first few recordings; the rest is tested
+`all`         strengths and exposures too, as fitted: in sample only, an upper limit and no prediction
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from unmixnet.training.calibration.blocks import Nuisances
+from unmixnet.training.calibration.nulls import Law
+from unmixnet.training.calibration.recordings import Recordings
+
+__all__ = ["Score", "in_sample", "new_sessions", "out_of_sample"]
+
+REFERENCES = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Score:
+    """R² of a law on recordings.
+
+    Arguments:
+        where: "in sample", "test", "new sessions" …
+        levels: which nuisances were allowed.
+        sensors: R² of each sensor.
+        substances: R² over the recordings in which a substance is the most plentiful, all sensors; None without any.
+        total: all sensors and recordings together.
+        lo, hi: 95 % interval of it, by resampling recordings.
+    """
+
+    law: str
+    where: str
+    levels: str
+    recordings: int
+    sensors: tuple[float, ...]
+    substances: tuple[float | None, ...]
+    total: float
+    lo: float
+    hi: float
+
+
+def in_sample(law: Law, train: Recordings) -> list[Score]:
+    """On the training recordings: without nuisances, with those of sessions, with all where the law has them."""
+    mean = train.Y.mean(axis=(0, 1))
+    n = len(train)
+    nothing = Nuisances.none(n, *law.nuisances.log_gain.shape)
+    session = Nuisances(np.zeros(n), np.zeros(n), law.nuisances.log_gain, law.nuisances.offset)
+    ways = {"none": nothing, "session": session}
+    if len(law.nuisances.log_strength) == n:
+        ways["all"] = law.nuisances
+    return [_score(law, train, mean, "in sample", way, nuisances) for way, nuisances in ways.items()]
+
+
+def out_of_sample(law: Law, train: Recordings, test: Recordings, where: str = "test") -> list[Score]:
+    """On recordings that nothing was fitted to; sessions that training has may lend their levels."""
+    mean, n = train.Y.mean(axis=(0, 1)), len(test)
+    nothing = Nuisances.none(n, *law.nuisances.log_gain.shape)
+    found = [_score(law, test, mean, where, "none", nothing)]
+    if np.any(test.session >= 0):
+        session = Nuisances(np.zeros(n), np.zeros(n), law.nuisances.log_gain, law.nuisances.offset)
+        found.append(_score(law, test, mean, where, "session", session))
+    return found
+
+
+def new_sessions(
+    law: Law, train: Recordings, test: Recordings, sessions: np.ndarray, *, references: int = REFERENCES
+) -> list[Score]:
+    """On whole sessions that training does not have: as they are, and with levels from their first recordings."""
+    mean, n, M = train.Y.mean(axis=(0, 1)), len(test), test.Y.shape[2]
+    nothing = Nuisances.none(n, 1, M)
+    plain = law.trace(_without(test), nothing)
+    rest = np.concatenate([np.flatnonzero(sessions == name)[references:] for name in np.unique(sessions)])
+    gain, offset = np.ones((n, M)), np.zeros((n, M))
+    air = np.asarray(law.forward.air(law.params), float)
+    for name in np.unique(sessions):
+        mine = np.flatnonzero(sessions == name)
+        gain[mine], offset[mine] = session_levels(law, test.Y[mine[:references]], plain[mine[:references]], air)
+    moved = air + offset[:, None] + gain[:, None] * (plain - air)
+    return [
+        _of(law, test, mean, "new sessions", "none", plain),
+        _of(law, test[rest], mean, "new sessions, rest", "none", plain[rest]),
+        _of(law, test[rest], mean, "new sessions, rest", "references", moved[rest]),
+    ]
+
+
+def session_levels(law: Law, Y: np.ndarray, y: np.ndarray, air: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Gain and offset of a session from references: Ȳ − ȳ = o + γ (ȳ − air), ridge by the priors, shape (M,) each."""
+    level, guess = Y.mean(axis=1), y.mean(axis=1)
+    M = level.shape[1]
+    gain, offset = np.ones(M), np.zeros(M)
+    for m in range(M):
+        A = np.stack([guess[:, m] - air[m], np.ones(len(level))], axis=1) / law.noise.level[m]
+        r = (level[:, m] - guess[:, m]) / law.noise.level[m]
+        prior = np.diag([max(law.prior.gain, 1e-3) ** -2.0, max(law.prior.offset, 1e-3) ** -2.0])
+        log_gain, offset[m] = np.linalg.solve(A.T @ A + prior, A.T @ r)
+        gain[m] = np.exp(log_gain)
+    return gain, offset
+
+
+def _without(told: Recordings) -> Recordings:
+    """The recordings without their sessions."""
+    none = np.full(len(told), -1)
+    return Recordings(told.Y, told.ratios, none, told.sessions, told.names, told.largest)
+
+
+def _score(law: Law, told: Recordings, mean: np.ndarray, where: str, levels: str, nuisances: Nuisances) -> Score:
+    return _of(law, told, mean, where, levels, law.trace(told, nuisances))
+
+
+def _of(law: Law, told: Recordings, mean: np.ndarray, where: str, levels: str, guess: np.ndarray) -> Score:
+    off, spread = np.sum((told.Y - guess) ** 2, axis=1), np.sum((told.Y - mean) ** 2, axis=1)
+    main = np.argmax(told.ratios, axis=1)
+    substances = tuple(
+        _share(off[main == i], spread[main == i]) if np.any(main == i) else None for i in range(told.ratios.shape[1])
+    )
+    lo, hi = _interval(off.sum(axis=1), spread.sum(axis=1))
+    sensors = tuple(_share(off[:, m], spread[:, m]) for m in range(off.shape[1]))
+    return Score(law.name, where, levels, len(told), sensors, substances, _share(off, spread), lo, hi)
+
+
+def _share(off: Any, spread: Any) -> float:
+    return float(1 - np.sum(off) / np.sum(spread))
+
+
+def _interval(off: np.ndarray, spread: np.ndarray, draws: int = 1000) -> tuple[float, float]:
+    """95 % interval by resampling recordings."""
+    rows = np.random.default_rng(0).integers(len(off), size=(draws, len(off)))
+    lo, hi = np.quantile(1 - off[rows].sum(axis=1) / spread[rows].sum(axis=1), [0.025, 0.975])
+    return float(lo), float(hi)

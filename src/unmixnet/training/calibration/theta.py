@@ -1,0 +1,167 @@
+r"""The parameter set Θ of the supplement as logarithms, which is the feasible set Ω by construction.
+
+    Θ = {α_i, ψ_i = (τ_rise, τ_decay)_i, D_ij, k_ads, k_des, β, τ_m, κ_wall, u, b_m, g_m = (gain, bend, recovery)_m}
+    Ω:  D_ij = D_ji > 0,  k_ads ≥ 0,  k_des ≥ 0,  τ_m > 0,  β ≥ 0
+
+One logarithm stands for D_ij and D_ji, so that they are equal; an exponential is positive. Only b, a level, is no
+logarithm. A mixture holds few of the substances: `of` takes the coefficients of those, and a solver that carries two
+or three substances instead of twelve gives the same trace, since what is absent acts on nothing.
+"""
+
+from dataclasses import fields
+from typing import Literal
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from unmixnet.model.kinetics import SITES_MOL
+from unmixnet.model.release import CONCENTRATION
+from unmixnet.model.unmixnet import draught
+from unmixnet.physics.adsorption import Surface
+from unmixnet.physics.conditions import Conditions
+from unmixnet.physics.maxwell_stefan import MaxwellStefan
+from unmixnet.physics.readout import Logarithmic, Readout
+from unmixnet.physics.source import Constant, RiseDecay, Source
+from unmixnet.physics.state import Process, Schedule
+from unmixnet.simulation.chamber import Chamber
+
+__all__ = ["Jar", "Theta", "in_omega", "pair_places", "process_of"]
+
+
+class Theta(eqx.Module):
+    """Natural logarithms of the coefficients in SI units, but for the level b."""
+
+    alpha: Float[Array, " K"]
+    """ln α: release of the pure substance, in typical ones [–]."""
+    rise: Float[Array, " K"]
+    """ln τ_rise of the release [s]."""
+    decay: Float[Array, " K"]
+    """ln τ_decay of the release [s]."""
+    wall: Float[Array, " K"]
+    """ln κ_wall of the cells that are walls [1/s]."""
+    D: Float[Array, " pairs"]
+    """ln D of the pairs i < j, carrier first [m²/s]."""
+    k_ads: Float[Array, "M K"]
+    """[m³/(mol s)]."""
+    k_des: Float[Array, "M K"]
+    """[1/s]."""
+    beta: Float[Array, "M K"]
+    """Sensitivities, in units of the signal."""
+    gain: Float[Array, " M"]
+    bend: Float[Array, " M"]
+    """k of the transduction gain · ln(1 + k r)/k."""
+    tau: Float[Array, " M"]
+    """ln τ of the readout while it rises [s]."""
+    recovery: Float[Array, " M"]
+    """ln of how many times slower it recovers [–]."""
+    b: Float[Array, " M"]
+    """Level in clean air; no logarithm."""
+    u: Float[Array, ""]
+    """ln of the factor on the chamber's velocities [–]."""
+
+    def of(self, active: Int[Array, " A"]) -> "Theta":
+        """Coefficients of some of the substances."""
+        columns = {name: getattr(self, name)[active] for name in ("alpha", "rise", "decay", "wall")}
+        tables = {name: getattr(self, name)[:, active] for name in ("k_ads", "k_des", "beta")}
+        K, A = self.alpha.shape[0], active.shape[0]
+        places = jnp.asarray(pair_places(K))
+        with_carrier = jnp.concatenate([jnp.zeros(1, active.dtype), active + 1])
+        i, j = np.triu_indices(A + 1, 1)
+        D = self.D[places[with_carrier[i], with_carrier[j]]]
+        rest = {name: getattr(self, name) for name in ("gain", "bend", "tau", "recovery", "b", "u")}
+        return Theta(D=D, **columns, **tables, **rest)
+
+
+def pair_places(K: int) -> np.ndarray:
+    """Place of the pair (i, j) in the row of pairs, shape (K + 1, K + 1); the diagonal, which nobody reads, says 0."""
+    table = np.zeros((K + 1, K + 1), int)
+    i, j = np.triu_indices(K + 1, 1)
+    table[i, j] = table[j, i] = np.arange(len(i))
+    return table
+
+
+class Jar(eqx.Module):
+    """What is known and not fitted: the chamber, the directions of the sensors, how a recording begins and releases.
+
+    Arguments:
+        seconds: length of a recording, over which a rise–decay release integrates to one.
+    """
+
+    chamber: Chamber = eqx.field(static=True)
+    sign: tuple[float, ...] = eqx.field(static=True)
+    start: Literal["clean air", "exposed"] = eqx.field(static=True)
+    release: Literal["constant", "rise-decay"] = eqx.field(static=True)
+    step_s: float = eqx.field(static=True)
+    seconds: float = eqx.field(static=True)
+
+    @property
+    def steps(self) -> int:
+        """Of the solver."""
+        return int(self.seconds / self.step_s + 1e-6)
+
+
+def process_of(theta: Theta, jar: Jar) -> Process:
+    """The process of pure substances at strength one, for as many of them as Θ has."""
+    chamber, K = jar.chamber, theta.alpha.shape[0]
+    dtype = theta.alpha.dtype
+    V, E, M = len(chamber.cells), len(chamber.edges), len(jar.sign)
+    zero, flat = jnp.zeros(K, dtype), jnp.zeros((M, 2), dtype)
+    p_src, wall, air = np.zeros(V), np.zeros((V, K + 1)), np.zeros((1, V, K + 1))
+    p_src[chamber.cells_of("source")] = 1
+    wall[chamber.cells_of("wall"), 1:] = 1
+    air[..., 0] = 1
+    rate = CONCENTRATION * draught(chamber) * jnp.exp(theta.alpha)
+    constant = jar.release == "constant"
+    profile = (
+        Constant()
+        if constant
+        else RiseDecay(jnp.exp(theta.rise), jnp.exp(theta.decay), jnp.asarray(jar.seconds, dtype))
+    )
+    velocities = chamber.velocities()
+    factor = jnp.exp(theta.u)
+    tau = jnp.exp(theta.tau)
+    places = pair_places(K)
+    return Process(
+        source=Source(
+            rate * (1 if constant else jar.seconds), profile, jnp.asarray(p_src / p_src.sum(), dtype), zero, zero
+        ),
+        flow=type(velocities)(*(jnp.asarray(factor * part, dtype) for part in _parts(velocities))),
+        diffusion=MaxwellStefan(jnp.exp(theta.D[places]), jnp.ones(E, dtype)),
+        wall=jnp.asarray(wall, dtype) * jnp.exp(jnp.concatenate([jnp.zeros(1, dtype), theta.wall])),
+        surface=Surface(jnp.exp(theta.k_ads), jnp.exp(theta.k_des), jnp.full(M, SITES_MOL, dtype)),
+        readout=Readout(
+            beta=jnp.exp(theta.beta),
+            g=Logarithmic(jnp.exp(theta.bend)),
+            gain=jnp.exp(theta.gain),
+            sign=jnp.asarray(jar.sign, dtype),
+            baseline=theta.b,
+            tau_rise=tau,
+            tau_recovery=tau * jnp.exp(theta.recovery),
+            baseline_slopes=flat,
+            gain_slopes=flat,
+        ),
+        conditions=Conditions(*(jnp.asarray(value, dtype) for value in (298.15, 10.0, 101325.0))),
+        inlet=Schedule(jnp.zeros(1, dtype), jnp.asarray(air, dtype)),
+    )
+
+
+def in_omega(process: Process) -> bool:
+    """Whether Ω holds: D symmetric and positive, rates and sensitivities not negative, lags positive, all finite."""
+    D = np.asarray(process.diffusion.D)
+    off = ~np.eye(D.shape[-1], dtype=bool)
+    lags = (process.readout.tau_rise, process.readout.tau_recovery)
+    weights = (process.surface.k_ads, process.surface.k_des, process.readout.beta, process.readout.gain)
+    finite = all(np.all(np.isfinite(np.asarray(part))) for part in (D[off], *lags, *weights))
+    positive = all(np.all(np.asarray(part) > 0) for part in (D[off], *lags))
+    return bool(
+        finite
+        and positive
+        and np.array_equal(D, np.swapaxes(D, -1, -2))
+        and all(np.all(np.asarray(part) >= 0) for part in weights)
+    )
+
+
+def _parts(module: eqx.Module) -> tuple[Array, ...]:
+    return tuple(getattr(module, each.name) for each in fields(module))  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,248 @@
+"""scikit-learn estimators: `UnmixRegressor` for shares of a mixture, `OdorClassifier` for one substance out of many.
+
+    model = UnmixRegressor().fit(X, y, groups=sessions)      # X (recordings, time, sensors), y (recordings, substances)
+    model.predict(X_new)                                     # shares: not negative, every row sums to one
+
+X may also be flat, (recordings, time · sensors), as pipelines have it; `sensors` then says how many there are.
+"""
+
+import math
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+__all__ = ["OdorClassifier", "UnmixRegressor"]
+
+_SHORTEST = 8
+"""Samples that a trace needs; the samples of a shorter one are held."""
+_STEPS, _PATCHES = 60, 12
+"""At most so many solver steps, and about so many patches, for a trace."""
+_ROWS = 64
+"""Traces answered at a time, always as many: one program, and an answer that does not depend on its company."""
+
+
+class _TraceEstimator(BaseEstimator):
+    """What both have in common.
+
+    Arguments:
+        sensors: number of sensors in a flat X.
+        rate_Hz: sampling rate of the traces.
+        start: `clean air` if recordings start before the odour comes (their first sample is then the baseline),
+            `exposed` if it is there from the first sample on.
+        model: `unmixnet`, or the name of a baseline such as `mlp`.
+        size: `small` or `paper`.
+        closure: whether the solver takes part; False trains the encoder alone, faster.
+        epochs: at most; stops earlier if a fifth of the recordings, held out by group, gets no better.
+        rate: peak learning rate.
+        schooling: steps in which the encoder first learns from virtual recordings, mixtures that the solver makes once
+            its physics is fitted to X and y; a few thousand teach it mixtures that nobody recorded.
+        random_state: seed.
+    """
+
+    def __init__(
+        self,
+        *,
+        sensors: int = 1,
+        rate_Hz: float = 1.0,
+        start: str = "clean air",
+        model: str = "unmixnet",
+        size: str = "small",
+        closure: bool = True,
+        epochs: int = 150,
+        rate: float = 2e-3,
+        schooling: int = 0,
+        random_state: int | None = 0,
+    ) -> None:
+        self.sensors = sensors
+        self.rate_Hz = rate_Hz
+        self.start = start
+        self.model = model
+        self.size = size
+        self.closure = closure
+        self.epochs = epochs
+        self.rate = rate
+        self.schooling = schooling
+        self.random_state = random_state
+
+    def _fit(self, X: np.ndarray, targets: np.ndarray, groups: Any, *, classes: bool) -> None:
+        from unmixnet.inference.precision import single_precision
+        from unmixnet.training.run import train
+
+        self.mean_, self.sd_ = self._statistics(X)
+        traces = self._signal(X)
+        prepared = self._prepared(traces, targets, groups, classes=classes)
+        with single_precision():
+            found = train(prepared, seed=self.random_state or 0)
+        self.model_, self.n_iter_, self.history_ = found.model, found.epochs, found.history
+
+    def _traces(self, X: np.ndarray) -> np.ndarray:
+        """(n, T, M) from either form."""
+        if X.ndim == 3:
+            return X
+        if X.ndim != 2 or X.shape[1] % self.sensors:
+            raise ValueError(
+                f"X has shape {X.shape}, expected (recordings, time, sensors) or flat traces of {self.sensors} sensors"
+            )
+        return X.reshape(len(X), -1, self.sensors)
+
+    def _levels(self, X: np.ndarray) -> np.ndarray:
+        traces = self._traces(X)
+        traces = traces - traces[:, :1] if self.start == "clean air" and traces.shape[1] > 2 else traces
+        return np.repeat(traces, math.ceil(_SHORTEST / traces.shape[1]), axis=1)
+
+    def _statistics(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        levels = self._levels(X)
+        sd = levels.std(axis=(0, 1))
+        return levels.mean(axis=(0, 1)), np.where(sd > 1e-12, sd, 1.0)
+
+    def _signal(self, X: np.ndarray) -> np.ndarray:
+        return ((self._levels(X) - self.mean_) / self.sd_).astype(np.float32)
+
+    def _config(self, T: int, *, classes: bool) -> Any:
+        from unmixnet.training.config import TrainConfig
+
+        stride, patch = math.ceil(T / _STEPS), max(1, T // _PATCHES)
+        return TrainConfig.model_validate(
+            {
+                "data": {
+                    "protocol": "arrays",
+                    "task": "classes" if classes else "ratios",
+                    "window_s": T / self.rate_Hz,
+                    "stride_s": T / self.rate_Hz,
+                },
+                "model": {
+                    "name": self.model,
+                    "size": self.size,
+                    "rate_Hz": self.rate_Hz,
+                    "step_s": stride / self.rate_Hz,
+                    "patch_s": patch / self.rate_Hz,
+                    "start": self.start,
+                    "release": "rise-decay" if self.start == "clean air" else "constant",
+                    "closure": self.closure,
+                },
+                "objective": {"mix": 0.3} if self.schooling else {},
+                "training": {"epochs": self.epochs, "patience": self.epochs, "rate": self.rate, **self._lessons()},
+            }
+        )
+
+    def _lessons(self) -> dict[str, Any]:
+        """Fit the physics, school the encoder, and keep virtual recordings in every batch."""
+        if not self.schooling:
+            return {}
+        steps = {"calibration": min(800, self.schooling), "schooling": self.schooling, "virtual": 2.0}
+        return {**steps, "virtual_offset": 0.03, "physics_rate": 0.1, "ema": 0.99}
+
+    def _prepared(self, traces: np.ndarray, targets: np.ndarray, groups: Any, *, classes: bool) -> Any:
+        from unmixnet.recordings.preprocess import Preprocessing
+        from unmixnet.training.examples import Examples
+        from unmixnet.training.run import Prepared, clean_air
+
+        n, T, M = traces.shape
+        held = _held_out(n, groups, self.random_state or 0)
+
+        def examples(rows: np.ndarray) -> Examples:
+            names = tuple(str(row) for row in np.flatnonzero(rows))
+            return Examples(traces[rows], np.full(rows.sum(), T), targets[rows], names, names)
+
+        ready = Preprocessing(
+            tuple(f"sensor {m + 1}" for m in range(M)),
+            "recording" if self.start == "clean air" else "none",
+            mean=tuple(self.mean_.tolist()),
+            sd=tuple(self.sd_.tolist()),
+        )
+        train = examples(~held)
+        air, sign = clean_air(ready, train)
+        components = tuple(f"component {i + 1}" for i in range(targets.shape[1]))
+        validation = examples(held) if held.any() else None
+        told = () if groups is None else tuple(str(name) for name in np.asarray(groups)[~held])
+        return Prepared(self._config(T, classes=classes), components, ready, train, validation, air, sign, told)
+
+    def _ratios(self, X: Any) -> np.ndarray:
+        from unmixnet.inference.precision import single_precision
+
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False, allow_nd=True, dtype=np.float64)
+        signal = self._signal(X)
+        rows = -(-len(signal) // _ROWS) * _ROWS
+        filled = np.concatenate([signal, np.zeros((rows - len(signal), *signal.shape[1:]), np.float32)])
+        with single_precision():
+            answers = [_answer()(self.model_, part) for part in np.split(filled, rows // _ROWS)]
+        return np.concatenate(answers)[: len(signal)].astype(np.float64)
+
+
+@cache
+def _answer() -> Any:
+    """The compiled answer to `_ROWS` traces; kept, so that the second call does not wait for the compiler."""
+    import equinox as eqx
+    import jax
+
+    from unmixnet.training.objective import predict_ratios
+
+    return eqx.filter_jit(lambda model, Y: jax.vmap(lambda y: predict_ratios(model, y))(Y))
+
+
+def _held_out(n: int, groups: Any, seed: int) -> np.ndarray:
+    """A fifth of the recordings, whole groups where they are given; none of a handful."""
+    rng = np.random.default_rng(seed)
+    if groups is None:
+        held = np.zeros(n, bool)
+        held[rng.permutation(n)[: n // 5 if n >= 20 else 0]] = True
+        return held
+    names = rng.permutation(np.unique(groups))
+    return np.isin(groups, names[: max(1, len(names) // 5) if len(names) > 1 else 0])
+
+
+class UnmixRegressor(RegressorMixin, _TraceEstimator):
+    """Shares of the substances of a mixture."""
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> "UnmixRegressor":
+        """Train on traces and shares; `groups` (sessions, days) keep validation honest."""
+        X, y = validate_data(self, X, y, allow_nd=True, multi_output=True, dtype=np.float64, ensure_min_samples=2)
+        y = np.asarray(y, np.float64)
+        if y.ndim != 2 or np.any(y < 0) or np.any(np.abs(y.sum(axis=1) - 1) > 1e-3):
+            raise ValueError("y must hold shares: one column per substance, not negative, every row summing to one")
+        self._fit(X, y.astype(np.float32), groups, classes=False)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Shares, one row per recording."""
+        return self._ratios(X)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.regressor_tags.poor_score = True
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+class OdorClassifier(ClassifierMixin, _TraceEstimator):
+    """One substance out of many."""
+
+    def fit(self, X: Any, y: Any, groups: Any = None) -> "OdorClassifier":
+        """Train on traces and names; `groups` (sessions, days) keep validation honest."""
+        X, y = validate_data(self, X, y, allow_nd=True, dtype=np.float64)
+        check_classification_targets(y)
+        self.classes_, index = np.unique(y, return_inverse=True)
+        self._fit(X, np.eye(len(self.classes_), dtype=np.float32)[index], groups, classes=True)
+        return self
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probability of every class."""
+        return self._ratios(X)
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The most probable class."""
+        likeliest = self._ratios(X).argmax(axis=1)
+        return self.classes_[likeliest]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        tags.input_tags.three_d_array = True
+        return tags

@@ -1,0 +1,188 @@
+r"""The closed loop as a loss: what the encoder says, and whether the solver can make the trace from it.
+
+    L = L_mix + λ_rec L_rec + λ_freq L_freq + λ_MS L_MS + λ_cons L_cons + λ_ads L_ads + λ_id L_ident + λ_p H(p_src)
+
+With probability `teacher` a sample is solved from its true ratios, which calibrates the physics; otherwise from the
+encoder's own, which closes the loop. Baselines have L_mix alone.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Key, PRNGKeyArray
+
+from unmixnet.model.baselines.interface import Baseline
+from unmixnet.model.encoder import Inference
+from unmixnet.model.unmixnet import Solved, UnMixNet
+from unmixnet.training.losses.adsorption import adsorption_loss
+from unmixnet.training.losses.conservation import conservation_loss
+from unmixnet.training.losses.fingerprints import incoherence_loss
+from unmixnet.training.losses.flux import flux_loss
+from unmixnet.training.losses.frequency import frequency_loss
+from unmixnet.training.losses.mixture import class_loss, mixture_loss
+from unmixnet.training.losses.reconstruction import reconstruction_loss
+from unmixnet.training.losses.source import source_entropy
+from unmixnet.training.losses.weights import Weights
+from unmixnet.training.mixing import mixed_batch, with_session
+from unmixnet.training.virtual import Bank, Nuisance, Virtual, virtual_batch
+
+__all__ = ["Batch", "Recipe", "batch_loss", "predict_ratios", "virtual_loss"]
+
+
+class Batch(eqx.Module):
+    """Windows of recordings with their ratios."""
+
+    Y: Float[Array, "B T M"]
+    a: Float[Array, "B K"]
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a batch is made and weighed; static, so that each choice compiles once."""
+
+    weights: Weights = field(default_factory=Weights)
+    classes: bool = False
+    """One substance out of many: cross-entropy beside the presence."""
+    teacher: float = 0.5
+    solved: float = 1.0
+    """Share of a batch whose loop is closed."""
+    virtual: float = 0.0
+    """Virtual recordings for each real one."""
+    nuisance: Nuisance = field(default_factory=Nuisance)
+    mixing: str = "none"
+    """`none`, `linear` or `competitive`."""
+    mixing_share: float = 0.5
+    exponent: float = 0.5
+    jitter_gain: float = 0.0
+    jitter_offset: float = 0.0
+
+
+def predict_ratios(model: UnMixNet | Baseline, Y: Float[Array, "T M"]) -> Float[Array, " K"]:
+    """Ratios (or class probabilities) of one window."""
+    return model(Y).a if isinstance(model, UnMixNet) else jax.nn.softmax(model(Y).logits)
+
+
+def batch_loss(
+    model: UnMixNet | Baseline,
+    batch: Batch,
+    recipe: Recipe,
+    air: Float[Array, " M"],
+    sd: Float[Array, " M"],
+    sign: Float[Array, " M"],
+    key: PRNGKeyArray,
+    bank: Bank | None = None,
+) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
+    """Mean loss of a batch, and its parts before they are weighed."""
+    one, two, three, four = jax.random.split(key, 4)
+    Y, a = batch.Y, batch.a
+    if recipe.mixing != "none":
+        linear = recipe.mixing == "linear"
+        Y, a = mixed_batch(
+            Y, a, share=recipe.mixing_share, linear=linear, air=air, sd=sd, sign=sign, n=recipe.exponent, key=one
+        )
+    if recipe.jitter_gain > 0 or recipe.jitter_offset > 0:
+        keys = jax.random.split(two, Y.shape[0])
+        Y = jax.vmap(lambda y, k: with_session(y, air, recipe.jitter_gain, recipe.jitter_offset, k))(Y, keys)
+    keys = jax.random.split(three, Y.shape[0])
+    if not isinstance(model, UnMixNet):
+        parts = {"mix": jnp.mean(jax.vmap(lambda y, t, k: _baseline_mix(model, y, t, k))(Y, a, keys))}
+        return parts["mix"], parts
+    parts = jax.tree.map(jnp.mean, _window_parts(model, Y, a, recipe, keys))
+    if recipe.virtual > 0 and bank is not None:
+        parts["virtual"] = virtual_loss(model, bank, round(recipe.virtual * Y.shape[0]), Y.shape[1], recipe, four)
+    if recipe.weights.ident > 0 and model.settings.closure:
+        parts["ident"] = incoherence_loss(fingerprints(model, Y.shape[1]))
+    scale = vars(recipe.weights)
+    total = sum((scale[name] * value for name, value in parts.items()), start=jnp.zeros(()))
+    return total, parts
+
+
+def _baseline_mix(model: Baseline, Y: Float[Array, "T M"], a: Float[Array, " K"], key: PRNGKeyArray):
+    """Cross-entropy, and the sum of absolute errors, of a softmax; its logits also stand for presence."""
+    guess = jax.nn.softmax(model(Y, key=key).logits)
+    return class_loss(guess, a) + jnp.sum(jnp.abs(guess - a))
+
+
+def _mix(inference: Inference, a: Float[Array, " K"], classes: bool) -> Float[Array, ""]:
+    loss = mixture_loss(inference.z_logits, inference.a, a)
+    return loss + class_loss(inference.a, a) if classes else loss
+
+
+def _window_parts(
+    model: UnMixNet, Y: Float[Array, "B T M"], a: Float[Array, "B K"], recipe: Recipe, keys: Key[Array, " B"]
+) -> dict[str, Float[Array, " n"]]:
+    """Every part of the loss that a window has: L_mix of all, the closed loop of the first ones of a random order."""
+    one, two = jax.vmap(jax.random.split, out_axes=1)(keys)
+    inferences = jax.vmap(lambda y, k: model(y, key=k))(Y, one)
+    parts = {"mix": jax.vmap(lambda i, t: _mix(i, t, recipe.classes))(inferences, a)}
+    if not model.settings.closure:
+        return parts
+    first = jax.tree.map(lambda leaf: leaf[: max(1, round(recipe.solved * len(Y)))], (inferences, Y, a, two))
+    return parts | jax.vmap(lambda i, y, t, k: _closed_parts(model, i, y, t, recipe, k))(*first)
+
+
+def _closed_parts(
+    model: UnMixNet,
+    inference: Inference,
+    Y: Float[Array, "T M"],
+    a: Float[Array, " K"],
+    recipe: Recipe,
+    key: PRNGKeyArray,
+) -> dict[str, Float[Array, ""]]:
+    """What the solver says of one window."""
+    weights, parts = recipe.weights, {}
+    told = jax.random.uniform(key) < recipe.teacher
+    shares = jnp.where(told, a, inference.z * inference.a)
+    watched = any(w > 0 for w in (weights.ms, weights.cons, weights.ads))
+    save = ("y", "N", "J", "theta", "reservoirs", "closure") if watched else ("y",)
+    solved = model.reconstruct(inference, Y[0], Y.shape[0], shares=shares, save=save)
+    seen, y = model.observed(Y), solved.y
+    parts["rec"] = reconstruction_loss(seen, y)
+    parts["freq"] = frequency_loss(seen, y, 1 / model.settings.step_s)
+    if watched:
+        parts |= closure_parts(model, solved)
+    if model.settings.source == "inferred":
+        parts["entropy"] = source_entropy(model.source_place(inference))
+    return parts
+
+
+def closure_parts(model: UnMixNet, solved: Solved) -> dict[str, Float[Array, ""]]:
+    """L_MS, L_cons and L_ads of a rollout that saved what they need; rounding in the full model."""
+    saved: Any = solved.rollout.saved
+    process, start = solved.process, solved.start
+    dt = jnp.asarray(model.settings.step_s, saved.y.dtype)
+    return {
+        "ms": flux_loss(saved.closure.ms_residual, saved.J),
+        "cons": conservation_loss(saved.N, saved.theta, saved.reservoirs, start, process.surface.sites),
+        "ads": adsorption_loss(saved.N, saved.theta, saved.y, start, process, model.chamber.geometry(), dt),
+    }
+
+
+def virtual_loss(model: UnMixNet, bank: Bank, B: int, T: int, recipe: Recipe, key: PRNGKeyArray) -> Float[Array, ""]:
+    """L_mix on virtual recordings, and what is known of them besides: their strength and the gains of their sensors."""
+    one, two = jax.random.split(key)
+    made = virtual_batch(bank, B, T, recipe.nuisance, one)
+
+    def told(this: Virtual, key: PRNGKeyArray) -> Float[Array, ""]:
+        inference = model(this.Y, key=key)
+        loss = _mix(inference, this.a, recipe.classes) + (inference.log_strength - this.log_strength) ** 2
+        if model.settings.modulation > 0:
+            gain = model.transduction.modulation.shift(inference.h_m)[:, 0]
+            loss = loss + jnp.mean((gain - this.log_gain) ** 2)
+        return loss
+
+    return jnp.mean(jax.vmap(told)(made, jax.random.split(two, B)))
+
+
+def fingerprints(model: UnMixNet, T: int) -> Float[Array, "K P"]:
+    """Responses over clean air to every substance alone, by the global coefficients."""
+    typical = model.uninformed()
+
+    def alone(shares: Float[Array, " K"]) -> Float[Array, " P"]:
+        y = model.reconstruct(typical, None, T, shares=shares).y
+        return jnp.ravel(y - model.transduction.baseline)
+
+    return jax.vmap(alone)(jnp.eye(typical.a.shape[0]))

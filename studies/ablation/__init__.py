@@ -1,0 +1,1 @@
+"""What each rule of the model is worth (research question 3)."""

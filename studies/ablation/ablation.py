@@ -1,0 +1,182 @@
+"""`unmixnet reproduce ablation`: what each rule is worth, on new mixtures and where gases drag each other along."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from studies.ablation.closure_scores import METRICS, Tally, closure_tallies, state_tallies, tally_row
+from studies.ablation.concentrated import bench_for
+from studies.ablation.coupling import FRACTIONS, coupling
+from studies.harness import code
+from studies.harness import scoring as evidence
+from studies.harness.code import code_version
+from studies.harness.definitions import Study
+from studies.harness.inverse_bench import trained
+from studies.harness.run import Options, Watch, config_of, jobs_of
+from studies.harness.variants import UNMIXNET, Network
+from studies.harness.work import Job, Work
+from studies.states.state_scores import States, true_states_of
+from unmixnet.inference.scores import Row
+from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.physics.maxwell_stefan import Form
+from unmixnet.physics.rollout import rollout
+from unmixnet.physics.state import clean_air
+from unmixnet.recordings.protocols import NAMES, Piece
+from unmixnet.recordings.recall import Recall
+from unmixnet.recordings.simulated import is_simulated, plan_of, setting_of, shares
+from unmixnet.simulation.simulated_nose import Setting, true_process
+
+__all__ = ["REFERENCES", "closure_rows", "gather_ablation", "reference_rows", "reference_states"]
+
+REFERENCES: dict[str, Form] = {
+    "true coefficients, 8 cells, 1 s": "exact",
+    "the same with fick": "fick",
+    "the same with an unconstrained flux": "unconstrained",
+}
+"""What the model's own cells and steps cost when every coefficient is right: nothing is learned here."""
+
+
+def gather_ablation(
+    command: str,
+    studies: Sequence[Study],
+    root: str | Path | None,
+    work: Work,
+    options: Options,
+    watch: Watch | None = None,
+    *,
+    finished: bool = False,
+) -> evidence.Evidence:
+    """Run or collect the studies, then the closure of their rollouts and the laws from 1 ppm to half of the air."""
+    found = evidence.gather(command, studies, root, work, options, watch, finished=finished)
+    rows = closure_rows(jobs_of(studies, root, options), work, root, options)
+    fractions = FRACTIONS[::4] if options.quick else FRACTIONS
+    version = [fractions, code_version(("physics", "recordings/high_coupling.py", "ablation/coupling.py"))]
+    laws = work.remembered("coupling", version, lambda: [asdict(row) for row in coupling(fractions)])
+    result = {**found.result, "coupling": laws}
+    result["rows"] = [*found.result["rows"], *(asdict(row) for row in rows)]
+    return evidence.Evidence(result, found.answers)
+
+
+def closure_rows(jobs: Sequence[Job], work: Work, root: str | Path | None, options: Options) -> list[Row]:
+    """Rows of every network whose weights were kept on every turn of a study, and of the true coefficients."""
+    rows: list[Row] = []
+    for study in dict.fromkeys(job.study for job in jobs):
+        mine = [job for job in jobs if job.study is study]
+        truths = _truths(mine, root, options)
+        for protocol in study.protocols:
+            rows += reference_rows(mine[0], protocol, truths) if truths else []
+        for variant in study.variants:
+            if isinstance(variant, Network) and "model.name" not in variant.changes:
+                told = [job for job in mine if job.variant is variant]
+                rows += _network_rows(study, variant, told, work, root, options, truths)
+    return rows
+
+
+def _truths(jobs: Sequence[Job], root: str | Path | None, options: Options) -> dict[str, States]:
+    """True states of the tests of a simulated study, which has one turn."""
+    turn = jobs[0].turn
+    if not is_simulated(turn.data):
+        return {}
+    bench = bench_for(turn)(config_of(jobs[0].study, UNMIXNET, options), turn, Recall(root))
+    return {protocol: true_states_of(bench, pieces) for protocol, pieces in turn.tests.items()}
+
+
+def _network_rows(
+    study: Study,
+    variant: Network,
+    jobs: Sequence[Job],
+    work: Work,
+    root: str | Path | None,
+    options: Options,
+    truths: dict[str, States],
+) -> list[Row]:
+    """Rows of one network: seeds count that have weights on every turn."""
+    if not config_of(study, variant, options).model.closure:
+        return []
+    seeds = [s for s in dict.fromkeys(job.seed for job in jobs) if _kept(jobs, s, work)]
+    by_seed = [_joined([_tallies(j, work, root, options, truths) for j in jobs if j.seed == s]) for s in seeds]
+    rows = []
+    for protocol in study.protocols if seeds else ():
+        pieces = [piece for job in jobs if job.seed == seeds[0] for piece in job.turn.tests[protocol]]
+        for metric in METRICS:
+            if metric in by_seed[0][protocol]:
+                about = (protocol, jobs[0].turn.splits[protocol], variant.name, metric)
+                rows.append(tally_row(about, [one[protocol][metric] for one in by_seed], _groups(protocol, pieces)))
+    return rows
+
+
+def _kept(jobs: Sequence[Job], seed: int, work: Work) -> bool:
+    return all(work.read_weights(job) is not None for job in jobs if job.seed == seed)
+
+
+Tallies = dict[str, dict[str, Tally]]
+"""By protocol and metric."""
+
+
+def _tallies(job: Job, work: Work, root: str | Path | None, options: Options, truths: dict[str, States]) -> Tallies:
+    """Of one training; computed once and kept in the work folder."""
+    variant = job.variant
+    assert isinstance(variant, Network)
+
+    def make() -> dict[str, Any]:
+        bench = bench_for(job.turn)(config_of(job.study, variant, options), job.turn, Recall(root))
+        model = trained(bench, job, work)
+        assert isinstance(model, UnMixNet)
+        tests = job.turn.tests.items()
+        return {protocol: closure_tallies(bench, model, pieces, truths.get(protocol)) for protocol, pieces in tests}
+
+    version = [str(job.place), work.digest(job), code_version((*code.UNMIXNET, "ablation/closure_scores.py"))]
+    name = f"closure {job.study.name} {job.turn.name} {variant.name} {job.seed}"
+    kept = work.remembered(name, version, make)
+    return {p: {metric: Tally(**tally) for metric, tally in found.items()} for p, found in kept.items()}
+
+
+def _joined(parts: Sequence[Tallies]) -> Tallies:
+    """Of all turns together."""
+    whole = parts[0]
+    for part in parts[1:]:
+        whole = {p: {m: tally.joined(part[p][m]) for m, tally in found.items()} for p, found in whole.items()}
+    return whole
+
+
+def _groups(protocol: str, pieces: Sequence[Piece]) -> list[str]:
+    if NAMES[protocol][1] == "recording":
+        return [piece.path for piece in pieces]
+    return ["+".join(sorted(piece.label.support)) if piece.label else "" for piece in pieces]
+
+
+def reference_rows(job: Job, protocol: str, truths: dict[str, States]) -> list[Row]:
+    """Errors of flux and concentration with the true coefficients in the model's cells and steps."""
+    setting, pieces = setting_of(job.turn.data), job.turn.tests[protocol]
+    paths, truth, rows = plan_of(setting).paths, truths[protocol], []
+    released = shares(setting)[[paths.index(piece.path) for piece in pieces]]
+    for name, form in REFERENCES.items():
+        found = state_tallies(reference_states(setting, released, form, truth.flux.shape[1]), truth)
+        for metric, tally in found.items():
+            about = (protocol, job.turn.splits[protocol], name, metric)
+            rows.append(tally_row(about, [tally], _groups(protocol, pieces)))
+    return rows
+
+
+def reference_states(setting: Setting, released: np.ndarray, form: Form, seconds: int) -> States:
+    """States of the true process on the coarse chamber in steps of a second, with the flux by `form`."""
+    with jax.enable_x64(False):
+        geometry, process = setting.chamber.geometry(), true_process(setting)
+        process = eqx.tree_at(lambda p: p.diffusion, process, replace(process.diffusion, form=form))
+
+        @jax.jit
+        @jax.vmap
+        def run(share: jax.Array) -> Any:
+            this = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * share)
+            start, dt = clean_air(this, geometry), jnp.asarray(1.0)
+            return rollout(this, geometry, start, dt, seconds, save=("N", "J", "theta")).saved
+
+        saved = run(jnp.asarray(released, float))
+        N, J, theta = (np.asarray(leaf, float)[..., 1:] for leaf in (saved.N, saved.J, saved.theta))
+    return States(N / setting.chamber.volume_m3[:, None], J, theta)

@@ -1,0 +1,1 @@
+"""What the audit of SmellNet finds."""

@@ -1,0 +1,114 @@
+"""`unmixnet bench solver` and `unmixnet bench training`."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["app", "solver", "training"]
+
+app = typer.Typer(help="Measure speed and memory.", no_args_is_help=True)
+
+
+@app.callback()
+def _bench() -> None:
+    """Measure speed and memory."""
+
+
+@app.command()
+def solver(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="12 odorants, batch 1 and 32: about a minute.")] = False,
+    plot: Annotated[Path | None, typer.Option(help="Draw time against error into this PNG.")] = None,
+    output: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
+) -> None:
+    """Default path, plain path and SciPy Radau: time, memory, and time at equal error (up to 15 minutes)."""
+    from rich.console import Console
+
+    from studies.bench.solver import run_solver
+    from unmixnet.cli.output import emit
+
+    with Console(stderr=True).status("starting") as status:
+        result = run_solver(quick=quick, progress=status.update)
+    if plot is not None:
+        from studies.bench.figure import draw_work_precision
+
+        draw_work_precision(result, plot)
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    if as_json:
+        emit(result)
+    else:
+        _show(result)
+
+
+@app.command()
+def training(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    size: Annotated[str, typer.Option(help="small or paper.")] = "small",
+    output: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
+) -> None:
+    """A training step (batch 32, 12 odorants, the default window): share of encoder and solver (about a minute)."""
+    from rich.console import Console
+
+    from studies.bench.training import run_training
+    from unmixnet.cli.output import emit, say, table
+
+    with Console(stderr=True).status("starting") as status:
+        result = run_training(size=size, progress=status.update)
+    if output is not None:
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    if as_json:
+        emit(result)
+        return
+    rows = [
+        [name, f"{1e3 * value:.3g}", f"{result['memory_bytes'][name] / 1e6:.3g}"]
+        for name, value in result["seconds"].items()
+    ]
+    table("A training step: batch 32, 12 odorants, float32", ["what", "ms", "MB"], rows)
+    shares = ", ".join(f"{name} {100 * value:.0f} %" for name, value in result["shares"].items())
+    say(f"{shares}. The closed loop costs {result['closed_loop_over_encoder']:.1f} times the encoder alone.")
+
+
+def _show(result: dict) -> None:
+    from unmixnet.cli.output import say, table
+
+    ratio = {(r["odorants"], r["batch"], r["pass"]): r["plain_over_default"] for r in result["ratios"]}
+    rows = []
+    for row in result["rows"]:
+        key = (row["odorants"], row["batch"], row["pass"])
+        rows.append(
+            [
+                row["path"] + ("*" if row.get("extrapolated") else ""),
+                str(row["odorants"]),
+                str(row["batch"]),
+                row["pass"].replace("forward+backward", "fwd+bwd"),
+                f"{1e3 * row['seconds_per_sample']:.3g}",
+                f"{row['samples_per_second']:.4g}",
+                f"{row['memory_bytes'] / 1e6:.3g}" if row["memory_bytes"] else "–",
+                f"{ratio[key]:.1f}" if row["path"] == "default" else "",
+            ]
+        )
+    columns = ["path", "K", "batch", "pass", "ms/sample", "samples/s", "MB", "× plain"]
+    table("Solver: 8 cells, 4 sensors, 100 steps, float32", columns, rows)
+    for entry in result["work_precision"]:
+        lines = [
+            [
+                f"{line['error']:.0e}",
+                f"{line['default_samples_per_second']:.4g}",
+                f"{line['radau_samples_per_second']:.4g}",
+                f"{line['default_over_radau']:.0f}",
+            ]
+            for line in entry["equal_error"]
+        ]
+        columns = ["error", "default [samples/s]", "Radau [samples/s]", "ratio"]
+        table(f"At equal error, {entry['odorants']} odorants, batch 32", columns, lines)
+    best = max(result["gemm_fraction"], key=lambda line: line["fraction"])
+    say(
+        f"Flux products reach {100 * best['fraction']:.1f} % of a large product's "
+        f"{result['gemm']['gflop_per_s']:.0f} GFLOP/s ({best['odorants']} odorants, "
+        f"batch {best['batch']}, {best['pass']}). {result['bound']}"
+    )

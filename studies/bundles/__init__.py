@@ -1,0 +1,1 @@
+"""What the shipped models are worth on recordings that they have not seen."""

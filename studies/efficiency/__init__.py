@@ -1,0 +1,1 @@
+"""What every model costs (research question 4)."""

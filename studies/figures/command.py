@@ -1,0 +1,54 @@
+"""`unmixnet reproduce figures`: every figure, its caption, and the failure analysis."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from studies.options import RESULTS, AsJson, Data, WorkIn, store
+
+__all__ = ["figures"]
+
+_PICTURES = Path("docs/img")
+
+
+def figures(
+    data: Data = None,
+    work: WorkIn = None,
+    only: Annotated[
+        list[str] | None, typer.Option(help="Only this figure, or failures for all of those; may be repeated.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help=f"Folder for the pictures; in a checkout, {_PICTURES}.")] = None,
+    redraw: Annotated[bool, typer.Option(help="Compute nothing: draw from the stored results.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Figures: system, solver, reconstruction, fingerprints, recovery; and where answers fail."""
+    from studies.figures.gallery import COMMAND, Sources, chosen_figures, make_figures
+    from unmixnet.cli.progress import stages
+    from unmixnet.errors import ConfigError
+    from unmixnet.files.provenance import provenance
+
+    if out is None and not _PICTURES.parent.is_dir():
+        raise ConfigError("there is no folder docs here", remedy="Name a folder for the pictures with --out")
+    names, folder = chosen_figures(tuple(only or ())), out or _PICTURES
+    with stages() as progress:
+        sources = Sources(data, work or Path("out/reproduce/smellnet"), RESULTS, progress, redraw=redraw)
+        made = make_figures(names, sources, folder)
+    captions, file = {one.name: one.caption.to_json() for one in made}, folder / "fig_captions.json"
+    others = json.loads(file.read_text()) if only and file.is_file() else {}
+    file.write_text(json.dumps(others | captions, indent=1, ensure_ascii=False) + "\n")
+    result = provenance(COMMAND, captions=captions)
+    if "reconstruction" in names:
+        result["reconstruction"] = sources.reconstruction
+    if out is None and not only:
+        store(result, RESULTS / "figures.json")
+        if not redraw:
+            store(sources.failures, RESULTS / "failures.json")
+    if as_json:
+        print(json.dumps(result | {"pictures": {one.name: str(one.path) for one in made}}, indent=1))
+        return
+    for one in made:
+        print(f"{one.path}: {one.caption.title}. {one.caption.shows}\n  {one.caption.change}\n")
+    print(f"Wrote {len(made)} pictures to {folder}", file=sys.stderr)

@@ -1,0 +1,113 @@
+"""Where drift between sessions hurts: errors by session, and by distance from the levels of training."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from studies.figures.caption import Caption
+from studies.figures.shares import COLOURS, MARKERS, PEER, label_of
+from unmixnet.simulation.plot_style import MUTED, figure_style
+
+__all__ = ["binned", "draw_drift", "drift_caption"]
+
+_MAIN = "leave-session-out"
+_NULL = "mean"
+_BINS = 6
+_AXES = {
+    "drift": "distance from the same recipe in training [sd]",
+    "nearest": "distance from the nearest training recording [sd]",
+}
+
+
+def _models(part: Mapping[str, Any]) -> list[str]:
+    return [name for name in part["recordings"]["errors"] if name != _NULL]
+
+
+def _look(model: str) -> tuple[str, str]:
+    return COLOURS.get(model, PEER), MARKERS.get(model, "D")
+
+
+def binned(x: np.ndarray, error: np.ndarray, bins: int = _BINS) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean distance, mean error and its standard error in bins of equally many recordings."""
+    known = np.flatnonzero(np.isfinite(x))
+    parts = [part for part in np.array_split(known[np.argsort(x[known])], bins) if len(part)]
+    spread = [error[part].std() / np.sqrt(len(part)) for part in parts]
+    return np.array([x[p].mean() for p in parts]), np.array([error[p].mean() for p in parts]), np.array(spread)
+
+
+def draw_drift(record: Mapping[str, Any]) -> Figure:
+    """Sessions on the left, distances in the middle and on the right."""
+    part = record["drift"][_MAIN]
+    with figure_style():
+        fig, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained", width_ratios=(1.35, 1, 1), sharey=True)
+        _sessions(axes[0], part)
+        for ax, by in zip(axes[1:], _AXES, strict=True):
+            _distances(ax, part, by)
+        for ax in axes:
+            ax.set_ylabel("error: mean |â − a|")
+        axes[0].legend(fontsize=8.5, loc="upper left", ncols=2)
+        low, high = axes[0].get_ylim()
+        axes[0].set_ylim(low, high + 0.12 * (high - low))
+    return fig
+
+
+def _sessions(ax: Axes, part: Mapping[str, Any]) -> None:
+    sessions = part["sessions"]
+    x = np.arange(len(sessions))
+    for k, model in enumerate(_models(part)):
+        colour, marker = _look(model)
+        y = [one["errors"][model] for one in sessions]
+        ax.plot(x + 0.16 * (k - 0.5), y, marker, color=colour, ms=7, label=label_of(model))
+    null = [one["errors"][_NULL] for one in sessions]
+    ax.hlines(null, x - 0.38, x + 0.38, color=MUTED, lw=2, label="mean of training")
+    names = [f"{one['session']}\n({one['recordings']})" for one in sessions]
+    ax.set_xticks(x, names, fontsize=8.5)
+    ax.set(xlabel="session (recordings)", title="Each session by models that saw only others")
+
+
+def _distances(ax: Axes, part: Mapping[str, Any], by: str) -> None:
+    x = np.array(part["recordings"][by], float)
+    told = []
+    for model in _models(part):
+        colour, marker = _look(model)
+        error = np.array(part["recordings"]["errors"][model], float)
+        middle, mean, spread = binned(x, error)
+        ax.errorbar(middle, mean, 1.96 * spread, fmt=marker + "-", color=colour, ms=6, lw=1.5)
+        row = next(row for row in part["rows"] if (row["model"], row["by"]) == (model, by))
+        told.append((colour, f"ρ = {row['rho']:.2f} [{row['lo']:.2f}, {row['hi']:.2f}]"))
+    null = binned(x, np.array(part["recordings"]["errors"][_NULL], float))
+    ax.plot(null[0], null[1], color=MUTED, lw=2)
+    ax.set(xlabel=_AXES[by], title=f"{int(np.isfinite(x).sum())} recordings")
+    for k, (colour, text) in enumerate(told):
+        ax.text(0.03, 0.96 - 0.065 * k, text, transform=ax.transAxes, fontsize=9.5, color=colour, va="top")
+    ax.tick_params(labelleft=True)
+
+
+def drift_caption(record: Mapping[str, Any]) -> Caption:
+    """The words under it."""
+    part = record["drift"][_MAIN]
+    sessions = part["sessions"]
+    first = _models(part)[0]
+    beaten = sum(one["errors"][first] >= one["errors"][_NULL] for one in sessions)
+    thirds = "; ".join(
+        f"{label_of(row['model'])}: {row['near_third']:.3f} in the third nearest to its recipe, {row['far_third']:.3f} "
+        "in the furthest"
+        for row in part["rows"]
+        if row["by"] == "drift" and row["model"] != _NULL
+    )
+    count = sum(one["recordings"] for one in sessions)
+    return Caption(
+        "Where drift between sessions hurts",
+        f"{count} measured recordings of {len(sessions)} sessions, each answered by a model that saw only other "
+        f"sessions ({_MAIN}, six groups). The level of a recording is the mean logarithm of its conductance in the "
+        "first minute; distances are RMS over channels, in standard deviations of the training levels. Bins hold "
+        "equally many recordings; bars are 1.96 standard errors, which are too short, as recordings of a session go "
+        f"together; the intervals of ρ resample whole sessions. In {beaten} of {len(sessions)} sessions "
+        f"{label_of(first)} is no better than the mean of training. {thirds}.",
+        "Distances need the true recipe (middle) or all of training (right): they explain errors, they cannot correct "
+        "them. Labelled references of the session can; `unmixnet reproduce session` measures how far.",
+    )

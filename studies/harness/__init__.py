@@ -1,0 +1,1 @@
+"""How studies are run: models, folds, seeds, the work folder, predictions and rows."""

@@ -1,0 +1,181 @@
+"""The work folder: every finished training is one small file, so that a long study can stop and go on anywhere.
+
+A file is named after what made it: model, seed, and a hash of recipe and recordings. Another recipe or another split
+makes another file, and a file that other code made is made anew; nothing is ever silently reused.
+"""
+
+import errno
+import hashlib
+import json
+import os
+import re
+import zipfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from studies.harness.definitions import Study
+from studies.harness.folds import Turn
+from studies.harness.variants import Variant
+from unmixnet.errors import UnmixError
+
+__all__ = ["VERSION", "Facts", "Finished", "Guess", "Job", "Work", "fingerprint"]
+
+VERSION = 1
+"""Raised when a file of the same recipe would come out differently: the old ones are then made anew."""
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """One training: a model on one turn of a study, with a seed."""
+
+    study: Study
+    turn: Turn
+    variant: Variant
+    seed: int
+    key: str
+    """Hash of the recipe and the recordings."""
+    code: str
+    """Version of the code that the result depends on."""
+
+    @property
+    def place(self) -> Path:
+        """Where its file lies in the work folder."""
+        return Path(self.study.name, _slug(self.turn.name), f"{_slug(self.variant.name)}-{self.seed}-{self.key}.npz")
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What a training was like; zero or None where a model has no such thing."""
+
+    parameters: int = 0
+    epochs: int = 0
+    best_epoch: int = 0
+    validation: float | None = None
+    """Best validation score: mean |â − a| of recordings."""
+    seconds: float = 0.0
+    commit: str = ""
+    code: str = ""
+    iterations: float | None = None
+    """Mean steps of a sample, where samples are optimised one by one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Guess:
+    """Predictions of windows, shape (n, K), and the index of the test recording of each."""
+
+    values: np.ndarray
+    owner: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class Finished:
+    """The result of a job: predictions for each protocol."""
+
+    guesses: dict[str, Guess]
+    facts: Facts
+
+
+class Work:
+    """A folder of finished jobs.
+
+    Arguments:
+        stale: whether results count that other versions of the code made.
+    """
+
+    def __init__(self, folder: Path, *, stale: bool = False) -> None:
+        self.folder, self.stale = folder, stale
+
+    def read(self, job: Job) -> Finished | None:
+        """The result of a job; None if there is none, or none that counts."""
+        try:
+            with np.load(self.folder / job.place, allow_pickle=False) as kept:
+                facts = Facts(**json.loads(str(kept["facts"])))
+                if facts.code != job.code and not self.stale:
+                    return None
+                return Finished({p: Guess(kept[f"{p} values"], kept[f"{p} owner"]) for p in job.turn.tests}, facts)
+        except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
+            return None
+
+    def write(self, job: Job, result: Finished) -> None:
+        """Keep a result; the file appears when it is complete."""
+        arrays: dict[str, np.ndarray] = {"facts": np.array(json.dumps(asdict(result.facts)))}
+        for protocol, guess in result.guesses.items():
+            arrays[f"{protocol} values"] = np.asarray(guess.values, np.float32)
+            arrays[f"{protocol} owner"] = np.asarray(guess.owner, np.int32)
+        self._put(job.place, arrays)
+
+    def write_weights(self, job: Job, tensors: Mapping[str, np.ndarray]) -> None:
+        """Keep the weights of a network beside its result."""
+        self._put(_weights(job), tensors)
+
+    def read_weights(self, job: Job) -> dict[str, np.ndarray] | None:
+        """Weights that were kept with a result that counts; None if there are none."""
+        path = self.folder / _weights(job)
+        if self.read(job) is None or not path.is_file():
+            return None
+        with np.load(path, allow_pickle=False) as kept:
+            return {name: kept[name] for name in kept.files}
+
+    def digest(self, job: Job) -> str:
+        """Hash of the weights that a job kept."""
+        return hashlib.sha256((self.folder / _weights(job)).read_bytes()).hexdigest()[:12]
+
+    def remembered(self, name: str, ingredients: Any, make: Callable[[], Any]) -> Any:
+        """A plain value that takes long to compute: from its file if the same ingredients made it, else made anew."""
+        key = hashlib.sha256(json.dumps([VERSION, ingredients], default=str).encode()).hexdigest()[:12]
+        path = self.folder / f"{_slug(name)}-{key}.json"
+        if path.is_file():
+            return json.loads(path.read_text())
+        value = make()
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.{os.getpid()}")
+        partial.write_text(json.dumps(value, allow_nan=True))
+        partial.replace(path)
+        return value
+
+    def _put(self, place: Path, arrays: Mapping[str, np.ndarray]) -> None:
+        target, content = self.folder / place, BytesIO()
+        np.savez(content, **arrays)  # pyright: ignore[reportArgumentType]
+        partial = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with partial.open("wb") as file:
+                file.write(content.getvalue())
+                file.flush()
+                os.fsync(file.fileno())
+            partial.replace(target)
+        except OSError as error:
+            with suppress(OSError):
+                partial.unlink()
+            raise _unwritten(error, self.folder) from None
+
+
+def _unwritten(error: OSError, folder: Path) -> UnmixError:
+    """What stands in the way of keeping a result, in words."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        problem, remedy = "the disk is full", "Make room and run the same command again: what is finished is kept"
+    else:
+        problem = f"a result cannot be written ({error.strerror or error})"
+        remedy = "Check that the folder is there and may be written, and run the command again"
+    return UnmixError(problem, where=str(folder), remedy=remedy)
+
+
+def fingerprint(turn: Turn, *what: Any) -> str:
+    """Hash of a turn's recordings and of whatever else a result depends on."""
+    names = [[piece.path for piece in side] for side in (turn.train, *turn.tests.values())]
+    text = json.dumps([VERSION, turn.data.name, names, list(turn.tests), what], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _weights(job: Job) -> Path:
+    return job.place.with_suffix(".weights.npz")
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")

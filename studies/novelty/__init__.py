@@ -1,0 +1,1 @@
+"""Is an unknown substance noticed?"""

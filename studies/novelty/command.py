@@ -1,0 +1,62 @@
+"""`unmixnet reproduce novelty`: is an unknown substance noticed?"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from studies.options import RESULTS, AsJson, Data, Out, WorkIn, store
+
+__all__ = ["novelty"]
+
+
+def novelty(
+    data: Data = None,
+    dataset: Annotated[list[str] | None, typer.Option(help="simulated or smellnet-mixture; both if left out.")] = None,
+    substance: Annotated[list[str] | None, typer.Option(help="Leave this one out; may be repeated.")] = None,
+    quick: Annotated[bool, typer.Option(help="One substance and few epochs: within minutes, marked as such.")] = False,
+    work: WorkIn = None,
+    as_json: AsJson = False,
+    out: Out = None,
+) -> None:
+    """Is a substance noticed that training never had? Three are left out in turn, one short training each."""
+    from studies.harness.work import Work
+    from studies.novelty.novelty import DATASETS, leave_out, novelty_config, novelty_rows, novelty_turn
+    from unmixnet.cli.progress import stages
+    from unmixnet.files.provenance import provenance
+    from unmixnet.recordings.recall import Recall
+
+    kept, recall = Work(work or Path("out/reproduce/novelty")), Recall(data)
+    result = provenance("unmixnet reproduce novelty" + (" --quick" if quick else ""), quick=quick, rows=[])
+    target = out or (None if quick or dataset or substance else RESULTS / "novelty.json")
+    with stages() as progress:
+        for name in dataset or DATASETS:
+            turn, config = novelty_turn(name, data), novelty_config(name, quick=quick)
+            names = substance or turn.data.components[:: 12 if quick else 4]
+            for novel in [leave_out(turn, one) for one in names]:
+                rows = novelty_rows(config, novel, recall, kept, progress=progress)
+                result["rows"] += [dataclasses.asdict(row) for row in rows]
+                store(result, target)
+    if as_json:
+        print(json.dumps(result, indent=1))
+    else:
+        _print_novelty(result["rows"])
+
+
+def _print_novelty(rows: list[dict]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    console = Console()
+    for data, substance in dict.fromkeys((row["data"], row["substance"]) for row in rows):
+        mine = [row for row in rows if (row["data"], row["substance"]) == (data, substance)]
+        title = f"{data} without {substance}: {mine[0]['known']} known and {mine[0]['unknown']} unknown recordings"
+        table = Table("score", "AUROC", "half or more", "false alarms", "found", title=title, title_justify="left")
+        for row in mine:
+            half = "" if row["auroc_half"] is None else f"{row['auroc_half']:.3f}"
+            area = escape(f"{row['auroc']:.3f} [{row['lo']:.3f}, {row['hi']:.3f}]")
+            table.add_row(row["score"], area, half, *(f"{100 * row[key]:.0f} %" for key in ("false_alarms", "found")))
+        console.print(table)

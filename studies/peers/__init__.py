@@ -1,0 +1,5 @@
+"""Classical peers: what any new model has to beat, behind one interface, each with its features stated.
+
+fitted = PEERS["extra-trees"].fit(train_samples, Task.RATIOS, seed=0)
+ratios = fitted.predict(test_samples.windows)
+"""

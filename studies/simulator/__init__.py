@@ -1,0 +1,1 @@
+"""Simulated recordings: bounds, recovered coefficients, the calibrated simulator."""

@@ -1,0 +1,133 @@
+"""What only simulated recordings can show: bounds beside scores, inferred states and coefficients beside the truth."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from studies.harness.benches import NetworkBench
+from studies.harness.definitions import Study
+from studies.harness.folds import Turn
+from studies.harness.inverse_bench import trained
+from studies.harness.run import Options, config_of
+from studies.harness.variants import UNMIXNET, Classical
+from studies.harness.work import Job, Work
+from studies.simulator.coefficients import UNTOLD, coefficient_errors
+from studies.simulator.recovery import recover
+from studies.simulator.simulated_bounds import recording_bounds
+from studies.states.state_scores import state_scores
+from unmixnet.inference.scores import RESAMPLES, Row
+from unmixnet.metrics import bootstrap_interval
+from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.recordings.coherence import coherence
+from unmixnet.recordings.fingerprints import fingerprints
+from unmixnet.recordings.protocols import NAMES
+from unmixnet.recordings.recall import Recall
+
+__all__ = ["Extras", "simulated_extras"]
+
+BOUNDS = {"known_support": "Cramér–Rao bound, support known", "all_components": "Cramér–Rao bound, all components"}
+
+
+@dataclass(frozen=True, eq=False)
+class Extras:
+    """Rows of the bounds, and what stands beside the table."""
+
+    rows: list[Row]
+    values: dict[str, Any]
+
+
+def simulated_extras(jobs: Sequence[Job], work: Work, options: Options) -> Extras:
+    """Coherence and bounds of every study, states and coefficients of its UnMixNet, and recovery from clean data."""
+    rows: list[Row] = []
+    studies = {}
+    for study in dict.fromkeys(job.study for job in jobs):
+        mine = [job for job in jobs if job.study is study]
+        turn = mine[0].turn
+        rows += _bound_rows(study, turn, work)
+        kept = [job for job in mine if job.variant is UNMIXNET and work.read_weights(job) is not None]
+        studies[study.name] = {"coherence": _coherence(study, turn), "unmixnet": _learned(kept, work, options)}
+    values: dict[str, Any] = {"studies": studies}
+    if not options.quick:
+        values["recovery from clean data"] = work.remembered("recovery", ["12 substances, 4 sensors"], _recovery)
+    return Extras(rows, values)
+
+
+def _recovery() -> dict[str, Any]:
+    return recover().summary()
+
+
+def _coherence(study: Study, turn: Turn) -> dict[str, Any]:
+    """Of the pure training recordings, preprocessed as for the peers."""
+    recall = Recall(None)
+    training = [recall(turn.data, piece) for piece in turn.train]
+    ready = next(v.windows for v in _all_variants(study) if isinstance(v, Classical)).fit(training)
+    found = coherence(fingerprints(training, ready.signal, align=False))
+    return {
+        "mu_raw": found.mu_raw,
+        "mu_whitened": found.mu_whitened,
+        "guaranteed": found.guaranteed,
+        "confusable": found.confusable(0.7)[:6],
+    }
+
+
+def _all_variants(study: Study):
+    """Those of the whole study, whatever was chosen to run."""
+    from studies.harness.definitions import STUDIES
+
+    (whole,) = [one for one in STUDIES["simulated"] if one.name == study.name]
+    return whole.variants
+
+
+def _bound_rows(study: Study, turn: Turn, work: Work) -> list[Row]:
+    """Expected MAE of an efficient unbiased estimate: mean over the test recordings."""
+    rows = []
+    for protocol, pieces in turn.tests.items():
+        place = {entry.path: i for i, entry in enumerate(turn.data.entries)}
+        indices = [place[piece.path] for piece in pieces]
+
+        def bounds(indices: list[int] = indices) -> dict[str, list[float]]:
+            found = recording_bounds(turn.data, indices)
+            return {kind: [getattr(bound, kind).expected_mae for bound in found] for kind in BOUNDS}
+
+        values = work.remembered(f"bounds {protocol}", [piece.path for piece in pieces], bounds)
+        for kind, title in BOUNDS.items():
+            per_recording = np.array(values[kind])
+            supports = ["+".join(sorted(piece.label.support)) for piece in pieces if piece.label]
+            groups = supports if NAMES[protocol][1] == "support" else [piece.path for piece in pieces]
+            interval = bootstrap_interval(
+                lambda guess, _, weight: float(np.average(guess, weights=weight)),
+                per_recording,
+                np.zeros_like(per_recording),
+                groups,
+                resamples=RESAMPLES,
+            )
+            mean = float(per_recording.mean())
+            about = (protocol, turn.splits[protocol], "recording", title, "MAE")
+            rows.append(Row(*about, mean, 0.0, interval.lo, interval.hi, interval.groups, 1))
+    return rows
+
+
+def _learned(jobs: Sequence[Job], work: Work, options: Options) -> list[dict[str, Any]]:
+    """For each seed, R² of the states and errors of the coefficients."""
+    found = []
+    for job in jobs:
+
+        def measured(job: Job = job) -> dict[str, Any]:
+            bench = NetworkBench(config_of(job.study, UNMIXNET, options), job.turn, Recall(None))
+            model = trained(bench, job, work)
+            assert isinstance(model, UnMixNet)
+            return {
+                "seed": job.seed,
+                "states R²": [asdict(score) for score in state_scores(bench, model)],
+                "coefficients": [asdict(error) for error in coefficient_errors(bench, model)],
+                "coefficients that nothing tells": list(UNTOLD),
+            }
+
+        found.append(
+            work.remembered(
+                f"learned {job.study.name} {job.seed}", [str(job.place), job.code, work.digest(job)], measured
+            )
+        )
+    return found

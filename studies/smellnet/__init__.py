@@ -1,0 +1,1 @@
+"""Every model on every protocol (research question 1)."""

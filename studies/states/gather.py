@@ -1,0 +1,192 @@
+"""`unmixnet reproduce states`: train every model in every world, judge its states, and collect the rows."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from studies.harness.benches import NetworkBench
+from studies.harness.definitions import Study
+from studies.harness.folds import turns_of
+from studies.harness.results import collect
+from studies.harness.run import Options, Watch, config_of, run_jobs, turn_jobs
+from studies.harness.variants import BASELINES, UNMIXNET, Classical, Network, Posterior, Variant
+from studies.harness.work import Job, Work
+from studies.peers.models import PEERS
+from studies.peers.tables import MIXTURE_RECORDINGS, MIXTURE_WINDOWS
+from studies.states.judge import Verdict, judge_network, judge_nulls
+from studies.states.networks import restored
+from studies.states.trajectory_errors import mean_row, rmse_row, units
+from studies.states.worlds import WORLDS, World, make_world
+from unmixnet.errors import ConfigError
+from unmixnet.files.provenance import provenance
+from unmixnet.inference.scores import Row
+from unmixnet.recordings.protocols import NAMES, Piece
+from unmixnet.recordings.recall import Recall
+from unmixnet.recordings.response import Response
+from unmixnet.recordings.samples import per_recording
+from unmixnet.training.calibration import FrozenSimulator
+from unmixnet.training.recipes import recipe
+
+__all__ = ["MODELS", "PROTOCOLS", "Judged", "gather_states", "network_verdict", "study_of"]
+
+PROTOCOLS = ("smellnet-mixture:clean:seen", "smellnet-mixture:clean:unseen")
+_NETWORKS = ("adr-gnn", "mlp", "cnn-lstm", "itransformer", "scentformer")
+_NULLS = ("mean", "1-NN", "extra-trees")
+_STEADY = Posterior(replace(MIXTURE_RECORDINGS, response=Response.LOG_CONDUCTANCE))
+_PLAYED = ("extra-trees", _STEADY.name, "adr-gnn", "unmixnet")
+"""Models whose recipes are played by the simulator, too: states that obey every law, from a recipe alone."""
+MODELS: dict[str, Variant] = {
+    **{name: Classical(name, name, MIXTURE_WINDOWS, PEERS[name].seeded) for name in _NULLS},
+    _STEADY.name: _STEADY,
+    "unmixnet": UNMIXNET,
+    **{one.name: replace(one, keep=True) for name in _NETWORKS for one in BASELINES if one.name == name},
+}
+"""In the order in which they are run: the two of the paper's figures first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """A world, its jobs, and what was found there."""
+
+    world: World
+    jobs: list[Job]
+    rows: list[Row]
+    told: dict[str, Any]
+
+
+def study_of(world: str, models: Sequence[str] = ()) -> Study:
+    """The study of one world, of all models or only the named ones; the nulls are always there."""
+    for name in models:
+        if name not in MODELS:
+            raise ConfigError(f"no model {name!r}", remedy=f"Choose among {', '.join(MODELS)}")
+    chosen = [one for name, one in MODELS.items() if not models or name in models or name in _NULLS]
+    return Study(f"states-{world}", PROTOCOLS, "smellnet-mixture", tuple(chosen))
+
+
+def gather_states(
+    simulator: FrozenSimulator,
+    root: str | Path | None,
+    work: Work,
+    options: Options,
+    *,
+    command: str,
+    models: Sequence[str] = (),
+    worlds: Sequence[str] = WORLDS,
+    store: Callable[[dict[str, Any]], None] = lambda result: None,
+    watch: Watch | None = None,
+    finished: bool = False,
+) -> tuple[dict[str, Any], list[Judged]]:
+    """The content of `states.json`, which grows world by world, and what pictures are drawn from."""
+    (turn,) = turns_of(PROTOCOLS, root)
+    recall, config = Recall(root), recipe("smellnet-mixture")
+    steps = (config.window - 1) // config.settings.stride
+    result = provenance(
+        command,
+        quick=options.quick,
+        seeds=options.seeds,
+        simulator={"sha256": simulator.sha256, "origin": simulator.origin},
+        seconds=steps,
+        models={name: getattr(one, "note", "") for name, one in MODELS.items()},
+        worlds={},
+        failures=[],
+        missing=[],
+        rows=[],
+    )
+    judged = []
+    for name in worlds:
+        world = make_world(name, simulator, turn, recall, steps=steps)
+        study = study_of(name, models)
+        jobs = turn_jobs(study, world.turn, options)
+        failures = [] if finished else run_jobs(jobs, work, root, options, watch)
+        done = _judged(world, jobs, work, options, recall)
+        judged.append(done)
+        result["worlds"][name] = done.told
+        result["failures"] += [asdict(failure) for failure in failures]
+        result["missing"] += done.told.pop("missing")
+        result["rows"] += [asdict(row) for row in done.rows]
+        store(result)
+    return result, judged
+
+
+def _judged(world: World, jobs: list[Job], work: Work, options: Options, recall: Recall) -> Judged:
+    """Recipe scores, state errors and residuals of everything that is finished."""
+    found = collect(jobs, work)
+    rows = [replace(row, protocol=_protocol(world, row.protocol)) for row in found.rows if row.level == "recording"]
+    share = recipe("smellnet-mixture").data.validation
+    verdicts: dict[str, list[Verdict]] = {}
+    penalties = {}
+    for job in jobs:
+        if isinstance(job.variant, Network) and work.read_weights(job) is not None:
+            one = network_verdict(world, job, work, options, recall)
+            verdicts.setdefault(job.variant.name, []).append(one["verdict"])
+            penalties[f"{job.variant.name} {job.seed}"] = one["penalties"]
+    nulls = judge_nulls(world, share, _recipes(jobs, work))
+    for per_seed in ([nulls], *verdicts.values()):
+        for reading in per_seed[0]:
+            rows += _state_rows(world, reading, [one[reading] for one in per_seed])
+    told = {
+        "recordings": {protocol: len(pieces) for protocol, pieces in world.turn.tests.items()},
+        "training": len(world.turn.train),
+        "unit": units(world.of(world.turn.train), same_graph=world.same_graph),
+        "spreads": world.spreads,
+        "penalties": penalties,
+        "facts": [asdict(facts) for facts in found.facts],
+        "missing": [f"{world.name}: {name.split(': ')[1]}" for name in found.missing],
+    }
+    return Judged(world, jobs, rows, told)
+
+
+def network_verdict(world: World, job: Job, work: Work, options: Options, recall: Recall) -> dict[str, Any]:
+    """What was found of one trained network; kept in the work folder."""
+
+    def make() -> dict[str, Any]:
+        assert isinstance(job.variant, Network)
+        bench = NetworkBench(config_of(job.study, job.variant, options), world.turn, recall)
+        verdict = judge_network(world, bench, restored(bench, job, work), job.variant.name)
+        jax.clear_caches()
+        return verdict
+
+    ingredients = [str(job.place), job.code, work.digest(job), _fingerprint(world)]
+    return work.remembered(f"verdict {world.name} {job.variant.name} {job.seed}", ingredients, make)
+
+
+def _fingerprint(world: World) -> list[float]:
+    """Changes when the reference does."""
+    return [float(f"{value:.6e}") for states in (world.states,) for value in units(states).values()]
+
+
+def _recipes(jobs: Sequence[Job], work: Work) -> dict[str, dict[str, np.ndarray]]:
+    """Ratios of each recording by the finished models of seed 0, by protocol."""
+    found = {}
+    for job in jobs:
+        if job.variant.name in _PLAYED and job.seed == 0 and (result := work.read(job)) is not None:
+            guesses = result.guesses.items()
+            means = {p: per_recording(np.asarray(g.values, float), [*map(str, g.owner)]) for p, g in guesses}
+            found[job.variant.name] = means
+    return found
+
+
+def _state_rows(world: World, reading: str, per_seed: Sequence[dict[str, dict[str, list[float]]]]) -> list[Row]:
+    rows = []
+    for protocol, pieces in world.turn.tests.items():
+        groups = _groups(protocol, pieces)
+        for what in per_seed[0][protocol]:
+            values = [np.array(one[protocol][what]) for one in per_seed]
+            names = (_protocol(world, protocol), world.turn.splits[protocol], reading, what)
+            rows.append((rmse_row if what.startswith("RMSE") else mean_row)(names, values, groups))
+    return rows
+
+
+def _groups(protocol: str, pieces: Sequence[Piece]) -> list[str]:
+    """What is independent: recordings, or supports for new mixtures."""
+    if NAMES[protocol][1] == "recording":
+        return [piece.path for piece in pieces]
+    return ["+".join(sorted(piece.label.support)) for piece in pieces if piece.label]
+
+
+def _protocol(world: World, protocol: str) -> str:
+    return f"states:{world.name}:{protocol.rpartition(':')[2]}"

@@ -1,0 +1,132 @@
+"""States that a trained network implies: its own rollout, or hidden states that are projected."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import PyTree
+
+from studies.harness.benches import NetworkBench
+from studies.harness.work import Job, Work
+from studies.states.physical import PhysicalStates
+from unmixnet.errors import ConfigError
+from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.recordings.protocols import Piece
+from unmixnet.training.checkpoint import from_tensors
+
+__all__ = ["OwnStates", "gauged", "hidden_states", "own_states", "restored", "steps_of"]
+
+_BATCH = 32
+
+
+@dataclass(frozen=True, eq=False)
+class OwnStates:
+    """What UnMixNet's solver goes through, and how well it obeys its own laws.
+
+    Arguments:
+        ms_residual, mass_error: mean over the steps of each recording, (n,).
+        signal: reconstructed, (n, T, M).
+    """
+
+    states: PhysicalStates
+    ms_residual: np.ndarray
+    mass_error: np.ndarray
+    signal: np.ndarray
+
+    @property
+    def features(self) -> np.ndarray:
+        """The rollout as if it were a hidden state, (n, T, width)."""
+        s = self.states
+        return np.concatenate([part.reshape(*part.shape[:2], -1) for part in (s.concentration, s.coverage)], axis=2)
+
+
+def restored(bench: NetworkBench, job: Job, work: Work) -> PyTree:
+    """The network with the weights that its job kept."""
+    kept = work.read_weights(job)
+    if kept is None:
+        raise ConfigError(
+            f"the weights of {job.variant.name}, seed {job.seed}, are not in the work folder",
+            where=str(work.folder / job.place),
+            remedy=f"Run it before, or with --only '{job.variant.name}'",
+        )
+    with jax.enable_x64(False):
+        return from_tensors(kept, bench.model(job.seed), str(job.place))
+
+
+def steps_of(bench: NetworkBench) -> int:
+    """Solver steps of one second in a window."""
+    return (bench.config.window - 1) // bench.config.settings.stride
+
+
+def hidden_states(bench: NetworkBench, model: PyTree, pieces: Sequence[Piece]) -> np.ndarray:
+    """Hidden states of a baseline at the ends of the solver's steps, first window of each recording, (n, T, width)."""
+    stride, steps = bench.config.settings.stride, steps_of(bench)
+    (hidden,) = _batched(_hidden, model, _first_windows(bench, pieces))
+    return hidden[:, stride : steps * stride + 1 : stride]
+
+
+def own_states(bench: NetworkBench, model: UnMixNet, pieces: Sequence[Piece]) -> OwnStates:
+    """The rollout of UnMixNet for the first window of each recording."""
+    N, J, theta, y, ms, mass = _batched(_solved, model, _first_windows(bench, pieces))
+    N, J, theta = (part[..., 1:] for part in (N, J, theta))
+    cells = np.array([model.chamber.index[sensor.cell] for sensor in model.chamber.sensors])
+    states = PhysicalStates(N / model.chamber.volume_m3[:, None], J, theta, N.sum(axis=2), cells)
+    return OwnStates(states, ms.mean(axis=1), mass.mean(axis=1), y)
+
+
+def gauged(
+    own: PhysicalStates, own_train: PhysicalStates, reference: PhysicalStates, *, same_graph: bool
+) -> PhysicalStates:
+    """States with one factor per substance, fitted on training recordings; the sensors tell concentrations up to one.
+
+    Concentration and flux share theirs where the graphs are the same; else the flux has a single one.
+    """
+
+    def factor(x: np.ndarray, target: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        size = np.sum(x**2, axis=axes)
+        return np.where(size > 0, np.sum(x * target, axis=axes) / np.where(size > 0, size, 1), 1)
+
+    c = factor(own_train.at_sensors, reference.at_sensors, (0, 1, 2))
+    scalars = own_train.scalars()["J"], reference.scalars()["J"]
+    return replace(
+        own,
+        concentration=own.concentration * c,
+        flux=own.flux * (c if same_graph else factor(*scalars, (0, 1))),
+        coverage=own.coverage * factor(own_train.coverage, reference.coverage, (0, 1, 2)),
+        mass=own.mass * (c if same_graph else factor(own_train.mass, reference.mass, (0, 1))),
+    )
+
+
+def _first_windows(bench: NetworkBench, pieces: Sequence[Piece]) -> np.ndarray:
+    cut, owner = bench.windows(pieces)
+    return cut[np.unique(owner, return_index=True)[1]]
+
+
+def _batched(run: Any, model: PyTree, windows: np.ndarray) -> list[np.ndarray]:
+    """In batches of one size, so that it compiles once."""
+    filled = np.resize(windows, (-(-len(windows) // _BATCH) * _BATCH, *windows.shape[1:]))
+    with jax.enable_x64(False):
+        parts = [run(model, jnp.asarray(part, jnp.float32)) for part in np.split(filled, len(filled) // _BATCH)]
+        return [
+            np.concatenate([np.asarray(p, float) for p in column])[: len(windows)]
+            for column in zip(*parts, strict=True)
+        ]
+
+
+@eqx.filter_jit
+def _hidden(model: PyTree, windows: jax.Array) -> tuple[jax.Array]:
+    return (jax.vmap(lambda Y: model(Y).hidden)(windows),)
+
+
+@eqx.filter_jit
+def _solved(model: UnMixNet, windows: jax.Array) -> tuple[jax.Array, ...]:
+    def one(Y: jax.Array):
+        save = ("N", "J", "theta", "y", "closure")
+        saved: Any = model.reconstruct(model(Y), Y[0], Y.shape[0], save=save).rollout.saved
+        return saved.N, saved.J, saved.theta, saved.y, saved.closure.ms_residual, saved.closure.mass_error
+
+    return jax.vmap(one)(windows)

@@ -1,0 +1,1 @@
+"""Tables of README and docs, written from the stored results."""

@@ -1,0 +1,52 @@
+"""A table in Markdown, and the line that says what made it."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+__all__ = ["made_by", "read_record", "scored", "table"]
+
+_RENAMED = {
+    "python -m benchmarks.scale": "python -m studies.bench.scale",
+    "python -m benchmarks.calibrate": "python -m studies.simulator.calibrate",
+    "python benchmarks/reader.py": "python studies/bench/reader.py",
+}
+"""Commands that earlier commits had under another name; stored results keep the name of their commit."""
+
+
+def read_record(path: Path) -> dict:
+    """A result file, its commands named as they are today."""
+    text = path.read_text(encoding="utf-8")
+    for old, new in _RENAMED.items():
+        text = text.replace(old, new)
+    return json.loads(text)
+
+
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a table."""
+    return [
+        "| " + " | ".join(columns) + " |",
+        "|" + "---|" * len(columns),
+        *("| " + " | ".join(row) + " |" for row in rows),
+    ]
+
+
+def scored(row: dict | None, *, interval: bool = False) -> str:
+    """A row's mean and its deviation over seeds, with its interval if wanted; nothing where there is no row."""
+    if row is None:
+        return ""
+    spread = f" ± {row['sd']:.3f}" if row["seeds"] > 1 else ""
+    return f"{row['mean']:.3f}{spread}" + (f" [{row['lo']:.3f}, {row['hi']:.3f}]" if interval else "")
+
+
+def made_by(record: dict, *, detail: str = "") -> str:
+    """Command, commit, date and machine of a result file; of one that runs were added to, the first command.
+
+    Arguments:
+        detail: one of the machine's programs, e.g. jax.
+    """
+    machine, runs = record["machine"], [*record.get("earlier", ()), record]
+    where = f"{machine['processor']}, {machine['cores']} cores"
+    where += f", {'Python' if detail == 'python' else detail} {machine[detail]}" if detail else ""
+    pieces = f" in {len(runs)} runs, which the result file names, the last:" if len(runs) > 1 else ","
+    return f"`{runs[0]['command']}`{pieces} commit {record['commit']}, {record['date']}, {where}."

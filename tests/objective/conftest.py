@@ -1,5 +1,0 @@
-"""Shapes and types of the objective are checked in its tests."""
-
-import jaxtyping
-
-jaxtyping.install_import_hook("unmixnet.objective", "beartype.beartype")
