@@ -1,43 +1,53 @@
-# `make demo` and `make test` do all the set-up themselves: a virtual environment in .venv, exact versions.
+# Every target sets itself up: a virtual environment in .venv, exact versions, and no more than the target needs.
+# `make demo` installs the core and the live page; docs, tests and checks are added to it when first asked for.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+CORE   := $(VENV)/.core
+DOCS   := $(VENV)/.docs
+TESTS  := $(VENV)/.tests
+CHECKS := $(VENV)/.checks
 
-EXTRAS := test,dev,docs,rocket,live,onnx,ray
+EXTRAS_docs   := docs
+EXTRAS_tests  := test,docs,rocket,onnx,ray
+EXTRAS_checks := dev,test,docs,rocket,onnx,ray
+# byte code is made when a module is first imported: half the time to install, a sixth less on the disk
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e
 # program:Debian package, for the tests of the live page and of MQTT, which are skipped where one is missing
 TOOLS  := chromium:chromium mosquitto:mosquitto npm:npm
 
+.NOTPARALLEL:
 .PHONY: demo test check docs soak page wheel sbom vulnerabilities advisories tools constraints clean
 
-demo: $(STAMP)
+demo: $(CORE)
 	$(BIN)/unmixnet demo
 
 # Long tests mostly wait for XLA to compile programs that run once; without its fusion emitters it is sooner done.
 # `XLA_FLAGS= make test` compiles as users do.
 test: export XLA_FLAGS ?= --xla_cpu_use_fusion_emitters=false
-test: tools $(STAMP) page
+test: tools $(TESTS) page
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-check: $(STAMP)
+check: $(CHECKS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(MAKE) docs
 
-docs: $(STAMP)
+docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 	@echo "The site is in out/site; open out/site/index.html"
 
-soak: tools $(STAMP) page
+# its tests run `make check` and `make docs`, too
+soak: tools $(TESTS) $(CHECKS) $(DOCS) page
 	HYPOTHESIS_PROFILE=soak $(BIN)/python -m pytest -m soak
 
-page: $(STAMP)
+page: $(CORE)
 	@test -f src/unmixnet/live/page/vendor/uPlot.iife.min.js || $(BIN)/python hatch_build.py || \
 	  echo "The live page has no plotting library yet; its tests are skipped"
 
 # The wheel that people install, with the models and the page; then what an installation of it contains.
-wheel: $(STAMP) page
+wheel: $(CORE) page
 	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 	@ls -l dist/*.whl
 
@@ -74,15 +84,21 @@ tools:
 	      || echo "That failed; tests that need them are skipped"; \
 	  else echo "Tests that need$$missing are skipped; on Debian: sudo apt install$$missing"; fi; fi
 
-$(STAMP): pyproject.toml constraints.txt
+$(CORE): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "unmixnet needs Python 3.11 or newer; try: make PYTHON=python3.12"; exit 1; }
 	@echo "Setting up $(VENV) (about a minute, once)"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
-	@touch $(STAMP)
+	$(INSTALL) '.[live]'
+	@touch $@
 
-constraints:
+$(DOCS) $(TESTS) $(CHECKS): $(VENV)/.%: $(CORE)
+	@echo "Adding what $* need to $(VENV) (a few minutes, once)"
+	$(INSTALL) '.[live,$(EXTRAS_$*)]'
+	@touch $@
+
+# To be run with the oldest Python that is supported, so that every pin can be had with it: make PYTHON=python3.11 constraints
+constraints: $(TESTS) $(CHECKS)
 	@{ echo "# Exact versions that CI and the README's commands install. Regenerate with: make constraints"; \
 	   $(BIN)/python -m pip freeze --exclude-editable; } > constraints.txt
 

@@ -1,9 +1,10 @@
-"""`unmixnet reproduce …`: every table, from the data to the numbers; one file for each command."""
+"""`python -m studies …`: every table, figure and benchmark, from the data to the numbers."""
 
 import typer
 
 from studies.ablation.command import ablation
 from studies.audit.command import audit
+from studies.bench import command as bench
 from studies.bundles.command import bundles
 from studies.efficiency.command import efficiency
 from studies.figures.command import figures
@@ -13,10 +14,17 @@ from studies.session.command import session
 from studies.smellnet.command import simulated, smellnet
 from studies.states.command import states
 from studies.uci.command import uci
+from unmixnet.cli import run
 
 __all__ = ["app"]
 
-app = typer.Typer(help="Reproduce every table, with its null baselines and controls.", no_args_is_help=True)
+app = typer.Typer(
+    name="python -m studies",
+    help="Reproduce every table, with its null baselines and controls.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
 for command in (
     audit,
     peers,
@@ -32,3 +40,7 @@ for command in (
     figures,
 ):
     app.command()(command)
+app.add_typer(bench.app, name="bench")
+
+if __name__ == "__main__":
+    run(app)

@@ -94,25 +94,19 @@ def selection(only: list[str] | None, study: list[str] | None) -> str:
 
 def print_tables(rows: list[dict]) -> None:
     """One table for every protocol, split and level; the models in rows, the metrics in columns."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    from unmixnet.cli.output import print_table, print_text
 
-    console = Console()
     groups: dict[tuple[str, str, str], list[dict]] = defaultdict(list)
     for row in rows:
         groups[row["protocol"], row["split"], row["level"]].append(row)
     for (protocol, split, level), members in groups.items():
         metrics = list(dict.fromkeys(row["metric"] for row in members))
-        table = Table(title=f"{protocol}, {split}, per {level}", title_justify="left", header_style="bold")
-        table.add_column("model")
-        for metric in metrics:
-            table.add_column(escape(metric), justify="right")
+        lines = []
         for model in dict.fromkeys(row["model"] for row in members):
             cells = {row["metric"]: row for row in members if row["model"] == model}
-            table.add_row(model, *(_cell(cells[name]) if name in cells else "" for name in metrics))
-        console.print(table)
-    console.print("mean ± sd over seeds [95 % interval by resampling recordings, or supports for new mixtures]")
+            lines.append([model, *(_cell(cells[name]) if name in cells else "" for name in metrics)])
+        print_table(f"{protocol}, {split}, per {level}", ["model", *metrics], lines)
+    print_text("mean ± sd over seeds [95 % interval by resampling recordings, or supports for new mixtures]")
 
 
 def _cell(row: dict) -> str:

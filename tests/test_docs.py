@@ -6,12 +6,15 @@ from dataclasses import asdict
 
 import pytest
 
+import unmixnet
 from studies.novelty.novelty import NoveltyRow
 from studies.simulator.coefficients import CoefficientError
 from studies.states.state_scores import StateScore
 from studies.tables.__main__ import LATER, PAGES, ROOT, filled
+from tests.pages.said import PAGES as SAID
 from unmixnet.files.provenance import provenance
 from unmixnet.inference.scores import Row
+from unmixnet.training import losses
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
@@ -184,7 +187,48 @@ def test_twin_a_name_that_was_changed_would_be_missed():
     assert lost(chapters("Objective").replace("`flux_loss`", "`flow_loss`")) == ["flow_loss"]
 
 
-@pytest.mark.parametrize("folder", ["model", "training/losses"])
-def test_the_notation_has_a_row_for_every_file(folder):
+@pytest.mark.parametrize("folder", ["physics", "model"])
+def test_the_notation_names_every_file_of_a_folder_and_no_other(folder):
+    page = (ROOT / "docs" / "notation.md").read_text(encoding="utf-8")
     files = {f"{folder}/{path.name}" for path in (SOURCES / folder).glob("*.py")} - {f"{folder}/__init__.py"}
-    assert files == set(re.findall(rf"`({folder}/\w+\.py)`", chapters("Model", "Objective")))
+    assert files == set(re.findall(rf"`({folder}/\w+\.py)`", page))
+
+
+def losses_without_a_row(table: str) -> set[str]:
+    """Public names of the objective that a table does not have."""
+    return {name for name in losses.__all__ if f"`{name}`" not in table}
+
+
+def test_the_notation_has_a_row_for_every_term_of_the_objective():
+    assert losses_without_a_row(chapters("Objective")) == set()
+
+
+def test_twin_a_term_without_a_row_would_be_missed():
+    assert losses_without_a_row(chapters("Objective").replace("`flux_loss`", "")) == {"flux_loss"}
+
+
+# ---------------------------------------------------------------- files and modules
+
+
+def missing(page: str) -> list[str]:
+    """Files of the repository and modules that a page names and that are not there."""
+    paths = re.findall(r"(?<![\w./-])(?:src|tests|studies|docs|examples|firmware)/[a-z_][\w/.-]*\w", page)
+    modules = re.findall(r"(?:from |import |`)(unmixnet(?:\.[a-z_]+)+)", page)
+    lost = [path for path in paths if not (ROOT / path).exists()]
+    return lost + [name for name in modules if not _module_exists(name)]
+
+
+def _module_exists(name: str) -> bool:
+    place = SOURCES.parent.joinpath(*name.split("."))
+    return place.is_dir() or place.with_suffix(".py").is_file() or name.removeprefix("unmixnet.") in unmixnet.__all__
+
+
+@pytest.mark.parametrize("path", SAID, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_files_and_modules_that_a_page_names_are_there(path):
+    assert missing(path.read_text(encoding="utf-8")) == []
+
+
+def test_twin_a_file_or_module_that_moved_is_noticed():
+    here = "`tests/test_docs.py`, `studies/NAME`, `unmixnet.model`, `unmixnet.simulate` and `unmixnet.errors` are there"
+    page = f"`tests/data/test_coherence.py` and `unmixnet.data.reader` are not; {here}"
+    assert missing(page) == ["tests/data/test_coherence.py", "unmixnet.data.reader"]

@@ -3,6 +3,7 @@
 import json
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -73,6 +74,28 @@ def test_every_dependency_has_an_exact_version():
     ]
     names = {re.split(r"[<>=\[ ]", one.lower().replace("_", "-"))[0] for one in asked}
     assert names - pinned == set()
+
+
+# ---------------------------------------------------------------- what the first command installs
+
+
+def installs(target: str, empty: Path) -> set[str]:
+    """Extras that a target of the Makefile would install into an environment that is not there yet."""
+    command = ["make", "--dry-run", "--always-make", target, f"VENV={empty}", f"PYTHON={sys.executable}"]
+    # inside `make test`, its flags would be passed on
+    plain = {name: value for name, value in CLEAN.items() if not name.startswith(("MAKE", "MFLAGS"))}
+    plan = subprocess.run(command, cwd=ROOT, env=plain, check=True, capture_output=True, text=True).stdout
+    return set(",".join(re.findall(r"-e '\.\[([a-z,]+)\]'", plan)).split(","))
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_the_demo_installs_the_core_and_the_live_page_only(tmp_path):
+    assert installs("demo", tmp_path / "venv") == {"live"}
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+def test_twin_the_tests_add_what_they_need(tmp_path):
+    assert installs("test", tmp_path / "venv") == {"live", "test", "docs", "rocket", "onnx", "ray"}
 
 
 # ---------------------------------------------------------------- the wheel

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce ablation`: what each rule is worth, on new mixtures and where gases drag each other along."""
+"""`python -m studies ablation`: what each rule is worth, on new mixtures and where gases drag each other along."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -13,22 +13,21 @@ import numpy as np
 from studies.ablation.closure_scores import METRICS, Tally, closure_tallies, state_tallies, tally_row
 from studies.ablation.concentrated import bench_for
 from studies.ablation.coupling import FRACTIONS, coupling
-from studies.harness import code
 from studies.harness import scoring as evidence
-from studies.harness.code import code_version
+from studies.harness import work as code
+from studies.harness.benches import trained
 from studies.harness.definitions import Study
-from studies.harness.inverse_bench import trained
 from studies.harness.run import Options, Watch, config_of, jobs_of
 from studies.harness.variants import UNMIXNET, Network
-from studies.harness.work import Job, Work
+from studies.harness.work import Job, Work, code_version
 from studies.states.state_scores import States, true_states_of
 from unmixnet.inference.scores import Row
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.maxwell_stefan import Form
 from unmixnet.physics.rollout import rollout
 from unmixnet.physics.state import clean_air
+from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import NAMES, Piece
-from unmixnet.recordings.recall import Recall
 from unmixnet.recordings.simulated import is_simulated, plan_of, setting_of, shares
 from unmixnet.simulation.simulated_nose import Setting, true_process
 
@@ -56,7 +55,7 @@ def gather_ablation(
     found = evidence.gather(command, studies, root, work, options, watch, finished=finished)
     rows = closure_rows(jobs_of(studies, root, options), work, root, options)
     fractions = FRACTIONS[::4] if options.quick else FRACTIONS
-    version = [fractions, code_version(("physics", "recordings/high_coupling.py", "ablation/coupling.py"))]
+    version = [fractions, code_version(("physics", "data/high_coupling.py", "reproduce/coupling.py"))]
     laws = work.remembered("coupling", version, lambda: [asdict(row) for row in coupling(fractions)])
     result = {**found.result, "coupling": laws}
     result["rows"] = [*found.result["rows"], *(asdict(row) for row in rows)]

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce ablation`: what each rule of the model is worth."""
+"""`python -m studies ablation`: what each rule of the model is worth."""
 
 import json
 from pathlib import Path
@@ -55,7 +55,7 @@ def ablation(
     target = out or RESULTS / "ablation.json"
     # the model without a change is that of `reproduce smellnet`, trained once
     kept = Work(work or Path("out/reproduce/smellnet"), stale=stale)
-    command = f"unmixnet reproduce ablation --seeds {seeds}" + (" --quick" if quick else "")
+    command = f"python -m studies ablation --seeds {seeds}" + (" --quick" if quick else "")
     command += selection(only, study)
     options = Options(1 if quick else seeds, quick=quick, ray=ray)
     studies = chosen("ablation", tuple(study or ()), tuple(only or ()))
@@ -63,7 +63,7 @@ def ablation(
         found = gather_ablation(command, studies, data, kept, options, watch, finished=finished)
     found = keep(found, target, "ablation", add=add, part=out is None and bool(only or study or quick))
     if figure is not None:
-        from studies.ablation.coupling_figure import draw_coupling
+        from studies.ablation.coupling import draw_coupling
 
         draw_coupling(found.result["coupling"], figure)
     if as_json:

@@ -17,8 +17,7 @@ from studies.harness.folds import Turn
 from unmixnet.model.baselines.interface import Baseline
 from unmixnet.model.release import CONCENTRATION
 from unmixnet.model.unmixnet import UnMixNet, draught
-from unmixnet.recordings.high_coupling import HIGH_COUPLING, TYPICAL_MOL
-from unmixnet.recordings.simulated import setting_of
+from unmixnet.recordings.simulated import HIGH_COUPLING, TYPICAL_MOL, setting_of
 
 __all__ = ["ConcentratedBench", "at_amount", "bench_for"]
 

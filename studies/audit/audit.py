@@ -1,4 +1,4 @@
-"""The audit of SmellNet, in the numbers that the documentation quotes: `unmixnet reproduce audit`."""
+"""The audit of SmellNet, in the numbers that the documentation quotes: `python -m studies audit`."""
 
 import dataclasses
 from collections import Counter
@@ -9,7 +9,7 @@ from unmixnet.inference.fingerprints import pure_fingerprints
 from unmixnet.recordings.audit import AuditReport, Kind, audit_folder
 from unmixnet.recordings.audit.statements import headline
 from unmixnet.recordings.coherence import coherence
-from unmixnet.recordings.datasets import load
+from unmixnet.recordings.datasets import load_dataset
 from unmixnet.recordings.fingerprints import Fingerprints
 
 __all__ = ["reproduce_audit", "summary"]
@@ -26,7 +26,7 @@ def reproduce_audit(
     """Audit both parts of SmellNet, and ask which components each array can tell apart."""
     found = {}
     for name, folder in FOLDERS.items():
-        report = audit_folder(load(name, root).root / folder, progress=progress)
+        report = audit_folder(load_dataset(name, root).root / folder, progress=progress)
         prints = pure_fingerprints(name, root, baseline=BASELINES[name])
         found[name] = {**summary(report), "coherence": _coherence(prints)}
     return found

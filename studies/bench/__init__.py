@@ -1,1 +1,1 @@
-"""Benchmarks behind `unmixnet bench`: one run, ratios, memory."""
+"""Benchmarks behind `python -m studies bench`: one run, ratios, memory."""

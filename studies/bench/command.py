@@ -1,10 +1,12 @@
-"""`unmixnet bench solver` and `unmixnet bench training`."""
+"""`python -m studies bench solver` and `python -m studies bench training`."""
 
 import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from unmixnet.cli.output import message, print_json, print_table, spinner
 
 __all__ = ["app", "solver", "training"]
 
@@ -24,22 +26,19 @@ def solver(
     output: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
 ) -> None:
     """Default path, plain path and SciPy Radau: time, memory, and time at equal error (up to 15 minutes)."""
-    from rich.console import Console
-
     from studies.bench.solver import run_solver
-    from unmixnet.cli.output import emit
 
-    with Console(stderr=True).status("starting") as status:
+    with spinner("starting") as status:
         result = run_solver(quick=quick, progress=status.update)
     if plot is not None:
-        from studies.bench.figure import draw_work_precision
+        from studies.bench.solver import draw_work_precision
 
         draw_work_precision(result, plot)
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     if as_json:
-        emit(result)
+        print_json(result)
     else:
         _show(result)
 
@@ -51,31 +50,26 @@ def training(
     output: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
 ) -> None:
     """A training step (batch 32, 12 odorants, the default window): share of encoder and solver (about a minute)."""
-    from rich.console import Console
-
     from studies.bench.training import run_training
-    from unmixnet.cli.output import emit, say, table
 
-    with Console(stderr=True).status("starting") as status:
+    with spinner("starting") as status:
         result = run_training(size=size, progress=status.update)
     if output is not None:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     if as_json:
-        emit(result)
+        print_json(result)
         return
     rows = [
         [name, f"{1e3 * value:.3g}", f"{result['memory_bytes'][name] / 1e6:.3g}"]
         for name, value in result["seconds"].items()
     ]
-    table("A training step: batch 32, 12 odorants, float32", ["what", "ms", "MB"], rows)
+    print_table("A training step: batch 32, 12 odorants, float32", ["what", "ms", "MB"], rows)
     shares = ", ".join(f"{name} {100 * value:.0f} %" for name, value in result["shares"].items())
-    say(f"{shares}. The closed loop costs {result['closed_loop_over_encoder']:.1f} times the encoder alone.")
+    message(f"{shares}. The closed loop costs {result['closed_loop_over_encoder']:.1f} times the encoder alone.")
 
 
 def _show(result: dict) -> None:
-    from unmixnet.cli.output import say, table
-
     ratio = {(r["odorants"], r["batch"], r["pass"]): r["plain_over_default"] for r in result["ratios"]}
     rows = []
     for row in result["rows"]:
@@ -93,7 +87,7 @@ def _show(result: dict) -> None:
             ]
         )
     columns = ["path", "K", "batch", "pass", "ms/sample", "samples/s", "MB", "× plain"]
-    table("Solver: 8 cells, 4 sensors, 100 steps, float32", columns, rows)
+    print_table("Solver: 8 cells, 4 sensors, 100 steps, float32", columns, rows)
     for entry in result["work_precision"]:
         lines = [
             [
@@ -105,9 +99,9 @@ def _show(result: dict) -> None:
             for line in entry["equal_error"]
         ]
         columns = ["error", "default [samples/s]", "Radau [samples/s]", "ratio"]
-        table(f"At equal error, {entry['odorants']} odorants, batch 32", columns, lines)
+        print_table(f"At equal error, {entry['odorants']} odorants, batch 32", columns, lines)
     best = max(result["gemm_fraction"], key=lambda line: line["fraction"])
-    say(
+    message(
         f"Flux products reach {100 * best['fraction']:.1f} % of a large product's "
         f"{result['gemm']['gflop_per_s']:.0f} GFLOP/s ({best['odorants']} odorants, "
         f"batch {best['batch']}, {best['pass']}). {result['bound']}"

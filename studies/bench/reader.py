@@ -1,6 +1,6 @@
 """Reading UCI 322 text: time against pandas, peak memory, and how fast the cache reopens.
 
-    python studies/bench/reader.py [ROWS]
+    python -m studies.bench.reader [ROWS]
 
 A file of ROWS rows in the layout of UCI 322 is generated, read in turn by pandas and
 by `read_recording`, cached, and reopened. Every peak of memory is that of a fresh process.
@@ -73,7 +73,7 @@ def _seconds(task: str, path: Path) -> tuple[float, float]:
 
 def _peak_MB(task: str, path: Path) -> float:
     """Peak resident memory [MB] of a fresh process that does one task."""
-    command = [sys.executable, __file__, "--task", task, str(path)]
+    command = [sys.executable, "-m", "studies.bench.reader", "--task", task, str(path)]
     answer = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     return json.loads(answer)["peak_MB"]
 
@@ -115,14 +115,13 @@ def main() -> None:
         TASKS[sys.argv[2]](Path(sys.argv[3]))
         print(json.dumps({"peak_MB": _own_peak_MB()}))
         return
-    sys.path.insert(0, str(Path(__file__).parents[2]))
     from studies.tables.provenance import store
 
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
     with tempfile.TemporaryDirectory() as folder:
         path = store(
             "reader",
-            f"python studies/bench/reader.py {rows}",
+            f"python -m studies.bench.reader {rows}",
             measure(rows, Path(folder)),
         )
     print(path)

@@ -138,7 +138,7 @@ def front(rounds: int) -> dict:
 
 def _ask(kind: str, *, plain_sums: bool = False, **request) -> dict:
     """One part in a process of its own, with one thread."""
-    from unmixnet.inference.archive.places import ONE_THREAD
+    from unmixnet.inference.archive.workers import ONE_THREAD
 
     flags = f"{os.environ.get('XLA_FLAGS', '')} {PLAIN_SUMS}" if plain_sums else os.environ.get("XLA_FLAGS", "")
     command = [sys.executable, "-m", "studies.bench.scale", "--part", json.dumps({"kind": kind, **request})]

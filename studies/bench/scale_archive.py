@@ -24,8 +24,8 @@ def archive(hours: int) -> dict:
     bundle = load_bundle(place)
     with tempfile.TemporaryDirectory() as home:
         work = Path(home)
-        rows, sizes = _recordings(work / "in", hours, bundle.ready.channels)
-        _recordings(work / "first", 1, bundle.ready.channels, rows=1200)
+        rows, sizes = _recordings(work / "in", hours, bundle.preprocessing.channels)
+        _recordings(work / "first", 1, bundle.preprocessing.channels, rows=1200)
         unmix_archive(work / "first", work / "warm", bundle, place)
         profile, began, wall = cProfile.Profile(), time.process_time(), time.monotonic()
         report = unmix_archive(work / "in", work / "out", bundle, place)
@@ -38,8 +38,8 @@ def archive(hours: int) -> dict:
     return {
         "model": MODEL,
         "rate_Hz": 10.0,
-        "channels": len(bundle.ready.channels),
-        "stride_s": bundle.config.data.stride_s,
+        "channels": len(bundle.preprocessing.channels),
+        "stride_s": bundle.spec.stride_s,
         "rows": rows,
         "windows": windows,
         "seconds": seconds,

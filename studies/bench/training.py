@@ -12,8 +12,7 @@ from unmixnet.files.provenance import provenance
 from unmixnet.model.settings import Settings
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.simulation.builders import portable_enose
-from unmixnet.training.losses.mixture import mixture_loss
-from unmixnet.training.losses.reconstruction import reconstruction_loss
+from unmixnet.training.losses import mixture_loss, reconstruction_loss
 
 __all__ = ["run_training"]
 
@@ -40,7 +39,7 @@ def run_training(*, size: str = "small", progress: Callable[[str], None] = lambd
     forward = seconds["closed loop, forward"] - seconds["encoder, forward"]
     shares = {"encoder": encoder, "solver forward": forward, "solver backward": whole - encoder - forward}
     return {
-        **provenance("unmixnet bench training"),
+        **provenance("python -m studies bench training"),
         "problem": {"batch": BATCH, "odorants": ODORANTS, "window_s": WINDOW_S, "size": size, "float": 32},
         "seconds": seconds,
         "memory_bytes": bytes_,

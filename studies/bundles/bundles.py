@@ -4,18 +4,16 @@ from pathlib import Path
 
 import jax
 
-from studies.harness.benches import NetworkBench
+from studies.harness.benches import NetworkBench, trained
 from studies.harness.definitions import Study
 from studies.harness.folds import turns_of
-from studies.harness.inverse_bench import trained
 from studies.harness.run import Options, config_of, turn_jobs
 from studies.harness.variants import UNMIXNET
 from studies.harness.work import Work
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle import Bundle
-from unmixnet.recordings.recall import Recall
-from unmixnet.training.make_bundle import make_bundle
-from unmixnet.training.nulls import Scores
+from unmixnet.recordings.pieces import Recall
+from unmixnet.training.make_bundle import Scores, make_bundle
 from unmixnet.training.trainer import Fit
 
 __all__ = ["bundle_of"]
@@ -31,7 +29,7 @@ def bundle_of(
         raise ConfigError(
             f"no finished training of unmixnet with seed {seed} in the study {study.name}",
             where=str(work.folder),
-            remedy="Run `unmixnet reproduce` with the same --work folder first",
+            remedy="Run `python -m studies` with the same --work folder first",
         )
     bench = NetworkBench(config_of(study, UNMIXNET, options), turn, Recall(root))
     model, facts = trained(bench, jobs[0], work), result.facts

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce bundles`: what the shipped models are worth on recordings they have not seen."""
+"""`python -m studies bundles`: what the shipped models are worth on recordings they have not seen."""
 
 import json
 
@@ -10,12 +10,12 @@ __all__ = ["bundles"]
 def bundles(data: Data = None, as_json: AsJson = False, out: Out = None) -> None:
     """The shipped bundles on recordings that they have not seen: errors, coverage and width of the intervals."""
     from studies.bundles.shipped import shipped_scores
-    from unmixnet.cli.progress import stages
+    from unmixnet.cli.output import progress
     from unmixnet.files.provenance import provenance
 
-    result = provenance("unmixnet reproduce bundles", tests=[])
-    with stages() as progress:
-        for found in shipped_scores(data, progress):
+    result = provenance("python -m studies bundles", tests=[])
+    with progress() as display:
+        for found in shipped_scores(data, display):
             result["tests"].append(found)
             store(result, out or RESULTS / "bundles.json")
     if as_json:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from unmixnet.inference.bundle import find_bundle, load_bundle
+from unmixnet.inference.bundle import load_model
 from unmixnet.inference.evaluate import evaluate, scoring_set
 
 __all__ = ["SHIPPED", "shipped_scores"]
@@ -24,7 +24,7 @@ Progress = Callable[[str, int], Callable[[], None]]
 def shipped_scores(data: Path | None, progress: Progress) -> Iterator[dict[str, Any]]:
     """One record for each bundle and test: what `unmixnet evaluate` says."""
     for name, splits in SHIPPED.items():
-        bundle = load_bundle(find_bundle(name))
+        bundle = load_model(name)
         for split in splits:
             test = scoring_set(bundle, split, data, progress=progress)
             tick = progress(f"Scoring {name} on {split}", 1)

@@ -21,12 +21,12 @@ from jaxtyping import PyTree
 
 from studies.harness.variants import changed
 from unmixnet.model.baselines import count_parameters
+from unmixnet.model.predict import predict_ratios
+from unmixnet.model.spec import build_model
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.epoch import Arrays, make_epoch, start_state
-from unmixnet.training.objective import predict_ratios
 from unmixnet.training.recipes import recipe
-from unmixnet.training.run import build_model
 
 __all__ = ["BATCH", "Case", "Measured", "measure"]
 
@@ -87,7 +87,7 @@ def _config(case: Case) -> TrainConfig:
 def _built(config: TrainConfig) -> PyTree:
     names = tuple(f"c{i}" for i in range(COMPONENTS))
     channels = tuple(f"MOX{m + 1}" for m in range(SENSORS))
-    return build_model(config, names, channels, air=(0.0,) * SENSORS, sign=(1.0,) * SENSORS, seed=0)
+    return build_model(config.spec(names, channels, air=(0.0,) * SENSORS, sign=(1.0,) * SENSORS), seed=0)
 
 
 def _network(case: Case) -> Measured:
@@ -162,11 +162,10 @@ def _peer(case: Case) -> Measured:
 
 def _inverse(case: Case) -> Measured:
     """Levenberg–Marquardt through the solver of the shipped model, batch by batch."""
-    from unmixnet.inference.bundle.find import find_bundle
-    from unmixnet.inference.bundle.storage import load_bundle
+    from unmixnet.inference.bundle.storage import load_model
     from unmixnet.model.baselines.direct_inverse import InverseSettings, invert_all
 
-    before, model = _peak_MB(), load_bundle(find_bundle(RECIPE)).model
+    before, model = _peak_MB(), load_model(RECIPE).model
     windows = np.load(case.windows) if case.windows else _played(model, 8)
     settings = InverseSettings() if case.repeats > 20 else InverseSettings(pure_starts=1, most_steps=5)
     steps: list[float] = []

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce efficiency`: what every model costs."""
+"""`python -m studies efficiency`: what every model costs."""
 
 import json
 
@@ -10,10 +10,10 @@ __all__ = ["efficiency"]
 def efficiency(data: Data = None, quick: Quick = False, as_json: AsJson = False, out: Out = None) -> None:
     """Parameters, training time, latency, throughput and memory of all models in one run; ten quiet minutes."""
     from studies.efficiency.efficiency import run_efficiency
-    from unmixnet.cli.progress import stages
+    from unmixnet.cli.output import progress
 
-    with stages() as progress:
-        result = run_efficiency(data, RESULTS / "smellnet.json", quick=quick, progress=progress)
+    with progress() as display:
+        result = run_efficiency(data, RESULTS / "smellnet.json", quick=quick, progress=display)
     store(result, out or (None if quick else RESULTS / "efficiency.json"))
     if as_json:
         print(json.dumps(result, indent=1))
@@ -22,7 +22,7 @@ def efficiency(data: Data = None, quick: Quick = False, as_json: AsJson = False,
 
 
 def _print(result: dict) -> None:
-    from unmixnet.cli.output import table
+    from unmixnet.cli.output import print_table
 
     rows = [
         [
@@ -38,7 +38,7 @@ def _print(result: dict) -> None:
         for row in result["rows"]
     ]
     columns = ["model", "parameters", "s/epoch", "ms, batch 1", "windows/s", "buffers MB", "resident MB", "× ADR-GNN"]
-    table("What a model costs: windows of 30 s, 4 sensors, 12 components", columns, rows)
+    print_table("What a model costs: windows of 30 s, 4 sensors, 12 components", columns, rows)
 
 
 def _number(value: float | None, form: str) -> str:

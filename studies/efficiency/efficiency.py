@@ -1,4 +1,4 @@
-"""`unmixnet reproduce efficiency`: what a model costs, all in one run, as ratios beside the absolute values."""
+"""`python -m studies efficiency`: what a model costs, all in one run, as ratios beside the absolute values."""
 
 import json
 import os
@@ -72,7 +72,7 @@ def run_efficiency(
             rows.append({"name": name, "model": case.model, "size": case.size, "kind": case.kind, **_ask(case)})
             tick()
     return provenance(
-        "unmixnet reproduce efficiency" + (" --quick" if quick else ""),
+        "python -m studies efficiency" + (" --quick" if quick else ""),
         quick=quick,
         load_before=load,
         batch=BATCH,
@@ -126,20 +126,19 @@ def _ask(case: Case) -> dict[str, Any]:
 
 def _recorded(root: str | Path | None, target: Path) -> str:
     """Windows of unseen SmellNet recordings in a file, as the shipped model sees them; "" where there are none."""
-    from unmixnet.inference.bundle.find import find_bundle
-    from unmixnet.inference.bundle.storage import load_bundle
-    from unmixnet.recordings.datasets import load
+    from unmixnet.inference.bundle.storage import load_model
+    from unmixnet.recordings.datasets import load_dataset
     from unmixnet.recordings.location import DataError
     from unmixnet.training.examples import gather_examples, windows_of
 
     try:
-        data = load(RECIPE, root)
+        data = load_dataset(RECIPE, root)
     except DataError:
         return ""
-    bundle = load_bundle(find_bundle(RECIPE))
-    config, entries = bundle.config, data.of("test_unseen")
+    bundle = load_model(RECIPE)
+    spec, entries = bundle.spec, data.of("test_unseen")
     chosen = [data.read(entry) for entry in entries[:: max(1, len(entries) // WINDOWS)]]
-    examples = gather_examples(chosen, bundle.ready, bundle.components, config.model.rate_Hz, config.window)
-    cut, owner = windows_of(examples, config.window, config.stride)
+    examples = gather_examples(chosen, bundle.preprocessing, bundle.components, spec.rate_Hz, spec.window)
+    cut, owner = windows_of(examples, spec.window, spec.stride)
     np.save(target, cut[np.unique(owner, return_index=True)[1]][:WINDOWS])
     return str(target)

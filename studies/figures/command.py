@@ -1,4 +1,4 @@
-"""`unmixnet reproduce figures`: every figure, its caption, and the failure analysis."""
+"""`python -m studies figures`: every figure, its caption, and the failure analysis."""
 
 import json
 import sys
@@ -26,15 +26,15 @@ def figures(
 ) -> None:
     """Figures: system, solver, reconstruction, fingerprints, recovery; and where answers fail."""
     from studies.figures.gallery import COMMAND, Sources, chosen_figures, make_figures
-    from unmixnet.cli.progress import stages
+    from unmixnet.cli.output import progress
     from unmixnet.errors import ConfigError
     from unmixnet.files.provenance import provenance
 
     if out is None and not _PICTURES.parent.is_dir():
         raise ConfigError("there is no folder docs here", remedy="Name a folder for the pictures with --out")
     names, folder = chosen_figures(tuple(only or ())), out or _PICTURES
-    with stages() as progress:
-        sources = Sources(data, work or Path("out/reproduce/smellnet"), RESULTS, progress, redraw=redraw)
+    with progress() as display:
+        sources = Sources(data, work or Path("out/reproduce/smellnet"), RESULTS, display, redraw=redraw)
         made = make_figures(names, sources, folder)
     captions, file = {one.name: one.caption.to_json() for one in made}, folder / "fig_captions.json"
     others = json.loads(file.read_text()) if only and file.is_file() else {}

@@ -5,15 +5,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from studies.figures.confusion_record import confusion_record, fingerprint_record, session_mates
-from studies.figures.drift_record import drift_record
+from studies.figures.confusion import confusion_record, fingerprint_record, session_mates
+from studies.figures.drift import drift_record
 from studies.figures.stored import table_of
 from studies.harness.definitions import chosen
 from studies.harness.folds import Turn, turns_of
 from studies.harness.predictions import read_predictions
 from unmixnet.inference.fingerprints import pure_fingerprints
 from unmixnet.recordings.coherence import coherence
-from unmixnet.recordings.recall import Recall
+from unmixnet.recordings.pieces import Recall
 
 __all__ = ["fingerprints_of", "gather_failures", "unknown_record"]
 
@@ -59,7 +59,7 @@ def _turns(name: str, root: Path | None) -> tuple[Turn, ...]:
 
 
 def unknown_record(path: Path) -> list[dict[str, Any]]:
-    """What `unmixnet reproduce novelty` found for substances that a model has never seen."""
+    """What `python -m studies novelty` found for substances that a model has never seen."""
     if not path.is_file():
         return []
     return [row for row in json.loads(path.read_text())["rows"] if row["data"] == _DATA and row["score"] == "novelty"]

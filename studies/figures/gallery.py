@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["FIGURES", "Made", "Sources", "chosen_figures", "make_figures"]
 
 DPI = 150
-COMMAND = "unmixnet reproduce figures"
+COMMAND = "python -m studies figures"
 _SHARES = {"seen (clean)": "clean:seen", "unseen (clean)": "clean:unseen", "leave-support-out": "leave-support-out"}
 Progress = Callable[[str, int], Callable[[], None]]
 
@@ -53,14 +53,14 @@ class Sources:
         """The failure analysis, with its head."""
         if self.redraw:
             return self._stored("failures")
-        from studies.figures.abstained import abstention_record, judged
+        from studies.figures.abstention import abstention_record, judged
         from studies.figures.failure_record import gather_failures
 
         def abstention() -> dict[str, Any]:
-            from studies.figures.abstained import BUNDLE
-            from unmixnet.inference.bundle import find_bundle, load_bundle
+            from studies.figures.abstention import BUNDLE
+            from unmixnet.inference.bundle import load_model
 
-            digest = load_bundle(find_bundle(BUNDLE)).digest
+            digest = load_model(BUNDLE).digest
             return abstention_record(self._work.remembered("abstention", digest, lambda: judged(self.root)))
 
         novelty = self.results / "novelty.json"
@@ -80,9 +80,9 @@ class Sources:
         """Traces of an unseen mixture and what each model makes of them."""
         if self.redraw:
             return self._stored("figures")["reconstruction"]
-        from studies.figures.reconstructed import gather_reconstruction
-        from studies.harness import code
-        from studies.harness.code import code_version
+        from studies.figures.reconstruction import gather_reconstruction
+        from studies.harness import work as code
+        from studies.harness.work import code_version
 
         tick = self.progress("Reconstruction", 1)
         known = [code_version(code.UNMIXNET), code_version(code.BASELINE)]
@@ -117,7 +117,7 @@ class Made:
 
 
 def _overview(sources: Sources) -> "tuple[Figure, Caption]":
-    from studies.figures.overview import draw_overview
+    from studies.figures.diagrams import draw_overview
 
     return draw_overview(), Caption(
         "Overview of the system",
@@ -129,7 +129,7 @@ def _overview(sources: Sources) -> "tuple[Figure, Caption]":
 
 
 def _blocks(sources: Sources) -> "tuple[Figure, Caption]":
-    from studies.figures.blocks import draw_blocks
+    from studies.figures.diagrams import draw_blocks
 
     return draw_blocks(), Caption(
         "The two blocks of the solver",

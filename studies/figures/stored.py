@@ -61,7 +61,7 @@ def table_of(answers: Sequence[Answers], protocol: str) -> Table:
     if not truths or len(mine) == len(truths):
         raise ConfigError(
             f"no answers to {protocol} are stored",
-            remedy="Run `unmixnet reproduce smellnet` first, or take the stored predictions of a checkout",
+            remedy="Run `python -m studies smellnet` first, or take the stored predictions of a checkout",
         )
     truth, guesses = truths[0], {}
     for one in mine:

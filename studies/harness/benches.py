@@ -9,21 +9,35 @@ import numpy as np
 from jaxtyping import PyTree
 
 from studies.harness.folds import Turn
-from studies.harness.variants import Classical
-from studies.harness.work import Facts, Finished, Guess
+from studies.harness.variants import Classical, Posterior
+from studies.harness.work import Facts, Finished, Guess, Job, Work
 from studies.peers.models import PEERS
+from studies.steady.posterior import steady_posterior
+from unmixnet.errors import ConfigError
+from unmixnet.inference.bundle.storage import from_tensors, to_tensors
 from unmixnet.model.baselines import count_parameters
+from unmixnet.model.baselines.direct_inverse import InverseSettings, invert_all
+from unmixnet.model.predict import window_ratios
+from unmixnet.model.spec import build_model
+from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import Piece, hold_out
-from unmixnet.recordings.recall import Recall
-from unmixnet.recordings.samples import Task, gather_samples
-from unmixnet.training.answers import answers
-from unmixnet.training.checkpoint import to_tensors
+from unmixnet.recordings.samples import Samples, Task, gather_samples, per_recording
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.examples import gather_examples, windows_of
-from unmixnet.training.run import Prepared, build_model, prepare, train
+from unmixnet.training.run import Prepared, prepare, train
 from unmixnet.training.trainer import Fit
 
-__all__ = ["JUDGE", "Bench", "ClassicalBench", "NetworkBench", "Tensors", "Tick"]
+__all__ = [
+    "JUDGE",
+    "Bench",
+    "ClassicalBench",
+    "InverseBench",
+    "NetworkBench",
+    "SteadyBench",
+    "Tensors",
+    "Tick",
+    "trained",
+]
 
 Tick = Callable[[dict[str, Any]], None]
 """Called after every epoch with what is logged."""
@@ -61,9 +75,8 @@ class NetworkBench:
 
     def model(self, seed: int) -> PyTree:
         """The model before training."""
-        p = self.prepared
         with jax.enable_x64(False):
-            return build_model(self.config, p.components, p.ready.channels, air=p.air, sign=p.sign, seed=seed)
+            return build_model(self.prepared.spec, seed=seed)
 
     def windows(self, pieces: Sequence[Piece]) -> tuple[np.ndarray, np.ndarray]:
         """Windows of recordings as the network sees them, and the index of the recording of each."""
@@ -86,7 +99,7 @@ class NetworkBench:
         guesses = {}
         for protocol, pieces in self.turn.tests.items():
             cut, owner = self.windows(pieces)
-            guesses[protocol] = Guess(answers(done.model, cut), owner)
+            guesses[protocol] = Guess(window_ratios(done.model, cut), owner)
         facts = Facts(count_parameters(done.model), done.epochs, done.best_epoch, done.score, time.monotonic() - began)
         return Finished(guesses, facts), _weights(done)
 
@@ -122,3 +135,76 @@ class ClassicalBench:
             owner = np.array([place[name] for name in samples.recordings])
             guesses[protocol] = Guess(fitted.predict(samples.windows), owner)
         return Finished(guesses, Facts(seconds=time.monotonic() - began)), {}
+
+
+class SteadyBench:
+    """Sessions of training recordings are told apart; where they are not known, all count as one."""
+
+    def __init__(self, variant: Posterior, turn: Turn, recall: Recall) -> None:
+        self.turn = turn
+        self._read = lambda pieces: [recall(turn.data, piece) for piece in pieces]
+        self._ready = variant.windows.fit(self._read(turn.train))
+
+    def run(self, seed: int, tick: Tick) -> tuple[Finished, Tensors]:
+        """Fit and test."""
+        began = time.monotonic()
+        y, samples = self._levels(self.turn.train)
+        session = {piece.path: piece.session or "" for piece in self.turn.train}
+        paths = list(dict.fromkeys(samples.recordings))
+        numbers = np.unique([session[path] for path in paths], return_inverse=True)[1]
+        law = steady_posterior(y, per_recording(samples.targets, samples.recordings), numbers, seed=seed)
+        guesses = {}
+        for protocol, pieces in self.turn.tests.items():
+            level, test = self._levels(pieces)
+            place = {piece.path: i for i, piece in enumerate(pieces)}
+            owner = np.array([place[path] for path in dict.fromkeys(test.recordings)])
+            guesses[protocol] = Guess(law.shares(level), owner)
+        facts = Facts(law.law.log_A.size + law.law.log_n.size, seconds=time.monotonic() - began)
+        return Finished(guesses, facts), {}
+
+    def _levels(self, pieces: Sequence[Piece]) -> tuple[np.ndarray, Samples]:
+        """Mean signal of each recording, (n, M), in the order of first appearance."""
+        samples = gather_samples(self._read(pieces), self._ready, self.turn.data.components)
+        return per_recording(samples.windows.mean(axis=1), samples.recordings), samples
+
+
+class InverseBench:
+    """Optimises the first window of every test recording.
+
+    Arguments:
+        network: the bench of the network whose coefficients are used.
+        jobs: the network's job for each seed, in whose place its weights lie.
+    """
+
+    def __init__(self, network: NetworkBench, jobs: dict[int, Job], work: Work, settings: InverseSettings) -> None:
+        self.network, self.jobs, self.work, self.settings = network, jobs, work, settings
+
+    def run(self, seed: int, tick: Tick) -> tuple[Finished, Tensors]:
+        """Invert with the coefficients that this seed gave."""
+        model = trained(self.network, self.jobs[seed], self.work)
+        began, guesses, steps = time.monotonic(), {}, []
+        for protocol, pieces in self.network.turn.tests.items():
+            cut, owner = self.network.windows(pieces)
+            first = np.unique(owner, return_index=True)[1]
+            with jax.enable_x64(False):
+                solution = invert_all(model, cut[first], self.settings)
+            guesses[protocol] = Guess(np.asarray(solution.a), owner[first])
+            steps += np.asarray(solution.steps).tolist()
+        facts = Facts(seconds=time.monotonic() - began, iterations=float(np.mean(steps)))
+        return Finished(guesses, facts), {}
+
+
+def trained(network: NetworkBench, job: Job, work: Work, *, judge: bool = False) -> PyTree:
+    """The network with the weights that its job kept; as a judge, as long as it knew no validation recording."""
+    tensors = work.read_weights(job)
+    if tensors is None:
+        raise ConfigError(
+            f"the weights of {job.variant.name}, seed {job.seed}, are not in the work folder",
+            where=str(work.folder / job.place),
+            remedy=f"Run it before, or with --only '{job.variant.name}'",
+        )
+    judges = {name.removeprefix(JUDGE): tensor for name, tensor in tensors.items() if name.startswith(JUDGE)}
+    own = {name: tensor for name, tensor in tensors.items() if not name.startswith(JUDGE)}
+    tensors = judges if judge else own
+    with jax.enable_x64(False):
+        return from_tensors(tensors, network.model(job.seed), str(job.place))

@@ -6,8 +6,7 @@ from studies.harness.variants import ABLATIONS, BASELINES, UNMIXNET, Classical, 
 from studies.peers.models import PEERS
 from studies.peers.tables import BASE_WINDOWS, MIXTURE_RECORDINGS, MIXTURE_WINDOWS
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.preprocess import Preprocessing
-from unmixnet.recordings.response import Baseline, Response
+from unmixnet.recordings.preprocessing import Baseline, Preprocessing, Response
 
 __all__ = ["STUDIES", "Study", "chosen"]
 

@@ -1,7 +1,7 @@
 """Run studies: every model on every turn with every seed, skipping what the work folder already has."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
@@ -9,21 +9,18 @@ from typing import Any
 import jax
 
 from studies.ablation.concentrated import bench_for
-from studies.harness import code
-from studies.harness.benches import Bench, ClassicalBench, NetworkBench
-from studies.harness.code import code_version
+from studies.harness import work as code
+from studies.harness.benches import Bench, ClassicalBench, InverseBench, NetworkBench, SteadyBench
 from studies.harness.definitions import Study
 from studies.harness.folds import Turn, turns_of
-from studies.harness.inverse_bench import InverseBench
 from studies.harness.remaining_time import Pace
-from studies.harness.steady_bench import SteadyBench
 from studies.harness.variants import UNMIXNET, Classical, Inverse, Network, Posterior, Variant, changed
-from studies.harness.work import Facts, Job, Work, fingerprint
+from studies.harness.work import Facts, Job, Work, code_version, fingerprint
 from studies.peers.models import PEERS
 from unmixnet.errors import UnmixError
 from unmixnet.files.provenance import provenance
 from unmixnet.model.baselines.direct_inverse import InverseSettings
-from unmixnet.recordings.recall import Recall
+from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.samples import Task
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.recipes import recipe
@@ -247,8 +244,8 @@ def _relevant(config: TrainConfig) -> str:
         exclude={
             "objective": True,
             "data": later["data"],
-            "model": set(type(config.model).model_fields) - {"name", "size", "rate_Hz"},
-            "training": {name for name in type(config.training).model_fields if name.startswith("virtual")}
+            "model": {item.name for item in fields(config.model)} - {"name", "size", "rate_Hz"},
+            "training": {item.name for item in fields(config.training) if item.name.startswith("virtual")}
             | {"bank", "calibration", "physics_rate", "polish", "schooling", "solved", "teacher"}
             | later["training"],
         }
@@ -260,6 +257,8 @@ _LATER = {"data": ("difference",), "model": ("reading",), "training": ("refit", 
 
 
 def _is_default(section: Any, key: str) -> bool:
+    if is_dataclass(section):
+        return getattr(section, key) == next(item.default for item in fields(section) if item.name == key)
     return getattr(section, key) == type(section).model_fields[key].default
 
 

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce simulated|smellnet`: run studies, or score the predictions that an earlier run stored."""
+"""`python -m studies simulated|smellnet`: run studies, or score the predictions that an earlier run stored."""
 
 import dataclasses
 import json

@@ -10,8 +10,7 @@ from studies.harness.run import Failure, Options, Watch, alike_of, run_jobs
 from studies.harness.variants import Inverse
 from studies.harness.work import Job, Work
 from unmixnet.errors import UnmixError
-from unmixnet.inference.archive.places import OnRay, Place
-from unmixnet.inference.archive.spread import spread
+from unmixnet.inference.archive.workers import OnRay, Place, spread
 
 __all__ = ["sweep"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unmixnet.recordings.preprocess import Preprocessing
+    from unmixnet.recordings.preprocessing import Preprocessing
     from unmixnet.training.config import TrainConfig
 
 __all__ = ["ABLATIONS", "BASELINES", "UNMIXNET", "Classical", "Inverse", "Network", "Posterior", "Variant", "changed"]

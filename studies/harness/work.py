@@ -4,6 +4,7 @@ A file is named after what made it: model, seed, and a hash of recipe and record
 makes another file, and a file that other code made is made anew; nothing is ever silently reused.
 """
 
+import ast
 import errno
 import hashlib
 import json
@@ -13,18 +14,20 @@ import zipfile
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+import unmixnet
 from studies.harness.definitions import Study
 from studies.harness.folds import Turn
 from studies.harness.variants import Variant
 from unmixnet.errors import UnmixError
 
-__all__ = ["VERSION", "Facts", "Finished", "Guess", "Job", "Work", "fingerprint"]
+__all__ = ["VERSION", "Facts", "Finished", "Guess", "Job", "Work", "code_version", "fingerprint", "stripped"]
 
 VERSION = 1
 """Raised when a file of the same recipe would come out differently: the old ones are then made anew."""
@@ -179,3 +182,42 @@ def _weights(job: Job) -> Path:
 
 def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+SIGNAL = tuple(f"recordings/{name}.py" for name in ("preprocessing", "temporal"))
+TRAINING = (
+    *(f"training/{name}.py" for name in ("epoch", "examples", "objective", "mixing", "run", "trainer")),
+    *SIGNAL,
+)
+SCHOOLING = tuple(f"training/{name}.py" for name in ("gauss_newton", "pretraining", "virtual"))
+UNMIXNET = (*TRAINING, *SCHOOLING, "model", "training/losses.py", "physics")
+BASELINE = (*TRAINING, "model/baselines")
+INVERSE = (*UNMIXNET, "model/baselines/direct_inverse.py")
+STEADY = ("steady", *SIGNAL)
+PEER = ("peers", "model/statistics.py", *SIGNAL)
+
+
+@cache
+def code_version(parts: tuple[str, ...]) -> str:
+    """Hash of files and folders of the package or the studies; docstrings, comments and layout do not count."""
+    package, studies, digest = Path(unmixnet.__file__).parent, Path(__file__).parents[1], hashlib.sha256()
+    for part in parts:
+        path = package / part if (package / part).exists() else studies / part
+        files = [path] if path.suffix else sorted(path.glob("*.py"))
+        for file in files:
+            digest.update(stripped(file.read_text(encoding="utf-8")).encode())
+    return digest.hexdigest()[:12]
+
+
+def stripped(source: str) -> str:
+    """The statements of a source, without docstrings and other strings that stand alone."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            node.body = [line for line in body if not _is_text(line)] or [ast.Pass()]  # pyright: ignore
+    return ast.dump(tree)
+
+
+def _is_text(line: ast.AST) -> bool:
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce novelty`: is an unknown substance noticed?"""
+"""`python -m studies novelty`: is an unknown substance noticed?"""
 
 import dataclasses
 import json
@@ -24,19 +24,19 @@ def novelty(
     """Is a substance noticed that training never had? Three are left out in turn, one short training each."""
     from studies.harness.work import Work
     from studies.novelty.novelty import DATASETS, leave_out, novelty_config, novelty_rows, novelty_turn
-    from unmixnet.cli.progress import stages
+    from unmixnet.cli.output import progress
     from unmixnet.files.provenance import provenance
-    from unmixnet.recordings.recall import Recall
+    from unmixnet.recordings.pieces import Recall
 
     kept, recall = Work(work or Path("out/reproduce/novelty")), Recall(data)
-    result = provenance("unmixnet reproduce novelty" + (" --quick" if quick else ""), quick=quick, rows=[])
+    result = provenance("python -m studies novelty" + (" --quick" if quick else ""), quick=quick, rows=[])
     target = out or (None if quick or dataset or substance else RESULTS / "novelty.json")
-    with stages() as progress:
+    with progress() as display:
         for name in dataset or DATASETS:
             turn, config = novelty_turn(name, data), novelty_config(name, quick=quick)
             names = substance or turn.data.components[:: 12 if quick else 4]
             for novel in [leave_out(turn, one) for one in names]:
-                rows = novelty_rows(config, novel, recall, kept, progress=progress)
+                rows = novelty_rows(config, novel, recall, kept, progress=display)
                 result["rows"] += [dataclasses.asdict(row) for row in rows]
                 store(result, target)
     if as_json:
@@ -46,17 +46,15 @@ def novelty(
 
 
 def _print_novelty(rows: list[dict]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
+    from unmixnet.cli.output import print_table
 
-    console = Console()
     for data, substance in dict.fromkeys((row["data"], row["substance"]) for row in rows):
         mine = [row for row in rows if (row["data"], row["substance"]) == (data, substance)]
         title = f"{data} without {substance}: {mine[0]['known']} known and {mine[0]['unknown']} unknown recordings"
-        table = Table("score", "AUROC", "half or more", "false alarms", "found", title=title, title_justify="left")
-        for row in mine:
-            half = "" if row["auroc_half"] is None else f"{row['auroc_half']:.3f}"
-            area = escape(f"{row['auroc']:.3f} [{row['lo']:.3f}, {row['hi']:.3f}]")
-            table.add_row(row["score"], area, half, *(f"{100 * row[key]:.0f} %" for key in ("false_alarms", "found")))
-        console.print(table)
+        print_table(title, ["score", "AUROC", "half or more", "false alarms", "found"], [_cells(row) for row in mine])
+
+
+def _cells(row: dict) -> list[str]:
+    half = "" if row["auroc_half"] is None else f"{row['auroc_half']:.3f}"
+    area = f"{row['auroc']:.3f} [{row['lo']:.3f}, {row['hi']:.3f}]"
+    return [row["score"], area, half, *(f"{100 * row[key]:.0f} %" for key in ("false_alarms", "found"))]

@@ -14,20 +14,19 @@ from typing import Any
 import jax
 import numpy as np
 
-from studies.harness import code
+from studies.harness import work as code
 from studies.harness.benches import NetworkBench
-from studies.harness.code import code_version
 from studies.harness.folds import Turn, turns_of
 from studies.harness.run import QUICK, QUICK_STEPS
 from studies.harness.variants import changed
-from studies.harness.work import Work, fingerprint
+from studies.harness.work import Work, code_version, fingerprint
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.novelty import Novelty, fit_novelty
 from unmixnet.inference.evidence import Evidence, gather_evidence
 from unmixnet.inference.scores import RESAMPLES
 from unmixnet.metrics import auroc, bootstrap_interval
+from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import Piece, hold_out
-from unmixnet.recordings.recall import Recall
 from unmixnet.recordings.trace import trace_of
 from unmixnet.training.calibrate_bundle import evidence_in
 from unmixnet.training.config import TrainConfig
@@ -164,10 +163,12 @@ def _scored(
     known = [piece for pieces in novel.turn.tests.values() for piece in pieces]
 
     def evidence(pieces: Sequence[Piece]) -> list[Evidence]:
-        read = [trace_of(recall(novel.turn.data, piece), prepared.ready, config).signal for piece in pieces]
-        return gather_evidence(
-            model, read, window=config.window, stride=config.stride, air=prepared.air, sign=prepared.sign
-        )
+        spec, data = prepared.spec, novel.turn.data
+        traces = [
+            trace_of(recall(data, piece), prepared.ready, rate_Hz=spec.rate_Hz, window=spec.window).signal
+            for piece in pieces
+        ]
+        return gather_evidence(model, traces, spec)
 
     old, new = evidence(known), evidence(novel.unknown)
     groups = [piece.path for piece in (*known, *novel.unknown)]

@@ -3,3 +3,8 @@
 fitted = PEERS["extra-trees"].fit(train_samples, Task.RATIOS, seed=0)
 ratios = fitted.predict(test_samples.windows)
 """
+
+from studies.peers.models import PEERS, Fitted, Peer
+from unmixnet.recordings.samples import Samples, Task, gather_samples, per_recording
+
+__all__ = ["PEERS", "Fitted", "Peer", "Samples", "Task", "gather_samples", "per_recording"]

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce peers`: classical peers and controls."""
+"""`python -m studies peers`: classical peers and controls."""
 
 import dataclasses
 import json
@@ -21,7 +21,7 @@ def peers(
 ) -> None:
     """Classical peers and controls on every protocol; about ten minutes. The file grows table by table."""
     from studies.peers.peers import names, reproduce_peers, statements
-    from unmixnet.cli.progress import stages
+    from unmixnet.cli.output import progress
     from unmixnet.errors import ConfigError
     from unmixnet.files.provenance import provenance
 
@@ -32,13 +32,13 @@ def peers(
     kept = json.loads(target.read_text()) if resume and target and target.is_file() else {}
     done, rows = [*kept.get("tables", ())], [*kept.get("rows", ())]
     todo = tuple(name for name in only or names() if name not in done)
-    command = "unmixnet reproduce peers" + "".join(f" --only '{name}'" for name in only or ())
+    command = "python -m studies peers" + "".join(f" --only '{name}'" for name in only or ())
     earlier = (
         [*kept.get("earlier", ()), {"commit": kept["commit"], "date": kept["date"], "tables": [*done]}] if kept else []
     )
     result = provenance(command, seeds=seeds, models=statements(), earlier=earlier, tables=done, rows=rows)
-    with stages() as progress:
-        for name, new in reproduce_peers(data, seeds=seeds, only=todo, progress=progress) if todo else ():
+    with progress() as display:
+        for name, new in reproduce_peers(data, seeds=seeds, only=todo, progress=display) if todo else ():
             done.append(name)
             rows += [dataclasses.asdict(row) for row in new]
             store(result, target)

@@ -6,9 +6,9 @@ import numpy as np
 
 from studies.peers.tables import BASE_WINDOWS, MIXTURE_WINDOWS
 from unmixnet.inference.scores import Row, score
-from unmixnet.recordings.audit.ids import recording_times_h
+from unmixnet.recordings.audit.file_names import recording_times_h
+from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import Fold, protocol
-from unmixnet.recordings.recall import Recall
 from unmixnet.recordings.recording import Recording
 from unmixnet.recordings.samples import Samples, Task
 

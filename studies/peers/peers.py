@@ -1,4 +1,4 @@
-"""Every table of the classical peers, with their controls: `unmixnet reproduce peers`."""
+"""Every table of the classical peers, with their controls: `python -m studies peers`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,8 +10,8 @@ from studies.peers.models import PEERS
 from studies.peers.tables import TABLES, Table
 from studies.uci.plateau_peers import run_plateaus
 from unmixnet.inference.scores import Row, score
+from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import Fold, Protocol, protocol
-from unmixnet.recordings.recall import Recall
 from unmixnet.recordings.samples import Samples, gather_samples
 
 __all__ = ["names", "reproduce_peers", "run_table", "statements"]

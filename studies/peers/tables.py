@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from unmixnet.recordings.preprocess import Preprocessing
-from unmixnet.recordings.response import Baseline
+from unmixnet.recordings.preprocessing import Baseline, Preprocessing
 from unmixnet.recordings.samples import Task
 
 __all__ = ["BASE_WINDOWS", "MIXTURE_RECORDINGS", "MIXTURE_WINDOWS", "TABLES", "Table"]

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce session`: what labelled recordings of the same session are worth."""
+"""`python -m studies session`: what labelled recordings of the same session are worth."""
 
 import dataclasses
 import json
@@ -25,16 +25,16 @@ def session(
     from studies.harness.run import Options
     from studies.harness.work import Work
     from studies.session.table import prepared, session_rows
-    from unmixnet.cli.progress import stages
+    from unmixnet.cli.output import progress
     from unmixnet.files.provenance import provenance
 
     draws, target = (1, out) if quick else (draws, out or RESULTS / "session.json")
-    command = "unmixnet reproduce session" + (" --quick" if quick else f" --draws {draws}")
+    command = "python -m studies session" + (" --quick" if quick else f" --draws {draws}")
     result = provenance(command, quick=quick, draws=draws, rows=[])
-    with stages() as progress:
+    with progress() as display:
         options = Options(1, quick=quick)
-        sessions = prepared(data, Work(work or Path("out/reproduce/smellnet"), stale=stale), options, progress)
-        for rows in session_rows(sessions, progress, draws=draws):
+        sessions = prepared(data, Work(work or Path("out/reproduce/smellnet"), stale=stale), options, display)
+        for rows in session_rows(sessions, display, draws=draws):
             result["rows"] += [dataclasses.asdict(row) for row in rows]
             store(result, target)
     if as_json:

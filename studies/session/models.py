@@ -1,9 +1,4 @@
-r"""Models that are given references of a session: through a map of the signal, through the law, or as training data.
-
-Maps (offset, shrunken gain, ridge to identity, prototype shift) need to know what a reference would have looked like in
-training: the mean level of its recipe there, and where training lacks the recipe, what the steady law makes of it at
-the mean level of the sessions. All models get the same maps, so that a row differs from the next by one thing.
-"""
+"""Which labelled recordings of its session a test recording is given: k references of other recipes, drawn anew."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,17 +6,75 @@ from dataclasses import dataclass
 import numpy as np
 
 from studies.peers.models import PEERS
-from studies.session.draws import Draw
 from studies.steady.posterior import SteadyPosterior
 from studies.steady.references import informed
+from unmixnet.errors import ConfigError
+from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.inference.session.calibration import Map
-from unmixnet.inference.session.gain import fit_gain
-from unmixnet.inference.session.offset import fit_offset
-from unmixnet.inference.session.prototype import fit_prototype
-from unmixnet.inference.session.ridge import fit_ridge
+from unmixnet.inference.session.fit import priors_of
+from unmixnet.inference.session.maps import fit_gain, fit_offset, fit_prototype, fit_ridge
+from unmixnet.inference.session.references import Reference, expected_traces, traces_of
+from unmixnet.inference.session.solver_gain import fit_solver_gain
+from unmixnet.recordings.pieces import Piece
+from unmixnet.recordings.recording import Recording
 from unmixnet.recordings.samples import Samples, Task, per_recording
 
-__all__ = ["MAPS", "Ask", "Known", "added", "mapped", "of_labels", "through_law"]
+__all__ = ["MAPS", "Ask", "Draw", "Known", "SolverMaps", "added", "drawn", "mapped", "of_labels", "through_law"]
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """References of one test recording.
+
+    Arguments:
+        test: index of the recording under test.
+        references: indices among the recordings that may be references.
+        labels: what they are said to hold, (k, K); their own shares, or in the control those of others.
+    """
+
+    test: int
+    references: np.ndarray
+    labels: np.ndarray
+
+
+def drawn(
+    tests: Sequence[Piece],
+    pool: Sequence[Piece],
+    shares: np.ndarray,
+    k: int,
+    *,
+    seed: int,
+    wrong: np.ndarray | None = None,
+) -> list[Draw]:
+    """One draw for every test: recordings of its session whose recipe is another; fewer where there are no k.
+
+    Arguments:
+        shares: of the pool, (n, K).
+        wrong: shares to draw labels from in place of the true ones, for the control.
+    """
+    rng = np.random.default_rng([seed, k])
+    sessions = np.array([piece.session for piece in pool])
+    recipes = np.array([_recipe(piece) for piece in pool])
+    found = []
+    for i, piece in enumerate(tests):
+        free = np.flatnonzero((sessions == piece.session) & (recipes != _recipe(piece)))
+        if not len(free):
+            raise ConfigError(
+                "no other recipe was recorded in the session of this recording",
+                where=piece.path,
+                remedy="Leave such recordings out",
+            )
+        chosen = rng.choice(free, min(k, len(free)), replace=False)
+        labels = shares[chosen] if wrong is None else wrong[rng.integers(len(wrong), size=len(chosen))]
+        found.append(Draw(i, chosen, labels))
+    return found
+
+
+def _recipe(piece: Piece) -> str:
+    assert piece.label is not None, "recordings of a study have labels"
+    pairs = sorted(zip(piece.label.names, np.round(piece.label.ratios, 3), strict=True))
+    return " ".join(f"{name}:{share:g}" for name, share in pairs)
+
 
 MAPS: dict[str, Callable[[np.ndarray, np.ndarray], Map]] = {
     "offset": fit_offset,
@@ -108,3 +161,40 @@ def added(peer: str, known: Known, draws: Sequence[Draw], *, weight: int = 5) ->
 def of_labels(draws: Sequence[Draw]) -> np.ndarray:
     """The null: the mean of what the references hold, whatever the sensors say."""
     return np.stack([draw.labels.mean(axis=0) for draw in draws])
+
+
+@dataclass(frozen=True, eq=False)
+class SolverMaps:
+    """What the physics of a bundle makes of every label that a reference may be said to have.
+
+    Arguments:
+        seen: first window of every possible reference at the ends of the solver's steps, (p, steps, M).
+        expected: traces for each label, by its rounded shares.
+    """
+
+    bundle: Bundle
+    seen: np.ndarray
+    expected: dict[bytes, np.ndarray]
+
+    @classmethod
+    def of(cls, bundle: Bundle, pool: Sequence[Recording], labels: np.ndarray) -> "SolverMaps":
+        """Solve every different label (n, K) once."""
+        window, stride = bundle.spec.window, bundle.spec.settings.stride
+        rows = np.unique(np.round(labels, 6), axis=0)
+        traces = traces_of(bundle, pool)
+        made = expected_traces(bundle, rows, np.stack([traces[0][:window]] * len(rows)))
+        steps = made.shape[2]
+        seen = np.stack([trace[stride : steps * stride + 1 : stride] for trace in traces]).astype(float)
+        return cls(bundle, seen, {_key(row): one for row, one in zip(rows, made, strict=True)})
+
+    def map(self, draw: Draw) -> Map:
+        """The session that makes the physics of the labels look like the references."""
+        told = []
+        for place, label in zip(draw.references, draw.labels, strict=True):
+            seen, made = self.seen[place], self.expected[_key(label)]
+            told.append(Reference(seen, label, seen, made, seen.mean(axis=0), made.mean(axis=(0, 1))))
+        return fit_solver_gain(told, priors_of(self.bundle))
+
+
+def _key(label: np.ndarray) -> bytes:
+    return np.round(label, 6).astype(np.float32).tobytes()

@@ -14,15 +14,25 @@ from studies.harness.run import Options, config_of, jobs_of, run_jobs
 from studies.harness.variants import UNMIXNET
 from studies.harness.work import Work
 from studies.peers.models import PEERS
-from studies.session.draws import Draw, drawn
-from studies.session.models import MAPS, Ask, Known, added, answered, mapped, of_labels, through_law
-from studies.session.solver import SolverMaps
+from studies.session.models import (
+    MAPS,
+    Ask,
+    Draw,
+    Known,
+    SolverMaps,
+    added,
+    answered,
+    drawn,
+    mapped,
+    of_labels,
+    through_law,
+)
 from studies.steady.posterior import steady_posterior
 from unmixnet.inference.scores import Row, score
+from unmixnet.model.predict import window_ratios
+from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import Piece, measured
-from unmixnet.recordings.recall import Recall
 from unmixnet.recordings.samples import Samples, Task, per_recording
-from unmixnet.training.answers import answers
 
 __all__ = ["KS", "Sessions", "prepared", "session_rows"]
 
@@ -118,7 +128,7 @@ def _ways(
     asked: dict[str, Ask] = {
         name: PEERS[name].fit(known.train, Task.RATIOS).predict for name in ("1-NN", "5-NN", "extra-trees")
     }
-    asked["unmixnet"] = lambda cut: answers(bundle.model, cut)
+    asked["unmixnet"] = lambda cut: window_ratios(bundle.model, cut)
     ways: dict[str, tuple[Way, bool]] = {"mean of the references' labels": (of_labels, False)}
     for name, ask in asked.items():
         for method in MAPS:

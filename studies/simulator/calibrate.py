@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from unmixnet.files.provenance import provenance
-from unmixnet.inference.precision import single_precision
+from unmixnet.model.predict import single_precision
 
 __all__ = ["known_part", "smellnet_part"]
 

@@ -1,22 +1,96 @@
-"""Coefficients that training found on simulated recordings, beside those that made them.
+"""The coefficients of a process as named logarithms, and the combinations of them that recordings can tell."""
 
-The model solves 8 cells in steps of a second, the recordings were made on 32 in steps of 0.1 s: its coefficients absorb
-the difference, so errors are given as they come. What no recording can tell (`recovery`) is named and not compared.
-"""
-
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from studies.harness.benches import NetworkBench
-from studies.simulator.coefficient_table import combinations, log_coefficients
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.state import Process
 from unmixnet.recordings.simulated import setting_of, true_process
 
-__all__ = ["UNTOLD", "CoefficientError", "coefficient_errors"]
+__all__ = [
+    "UNTOLD",
+    "CoefficientError",
+    "coefficient_errors",
+    "combinations",
+    "first_substances",
+    "log_coefficients",
+    "names_of",
+    "with_coefficients",
+]
+
+_WHERE: dict[str, Callable[[Any], Array]] = {
+    "amount": lambda p: p.source.amount,
+    "release rise": lambda p: p.source.profile.tau_rise,
+    "release decay": lambda p: p.source.profile.tau_decay,
+    "k_ads": lambda p: p.surface.k_ads,
+    "k_des": lambda p: p.surface.k_des,
+    "beta": lambda p: p.readout.beta,
+    "gain": lambda p: p.readout.gain,
+    "bend": lambda p: p.readout.g.k,
+    "lag rise": lambda p: p.readout.tau_rise,
+    "lag recovery": lambda p: p.readout.tau_recovery,
+}
+"""Places of the coefficients; that of the diffusivities in air is a row of a symmetric table."""
+_AIR = "D in air"
+Logs = Mapping[str, Any]
+
+
+def log_coefficients(process: Process) -> dict[str, np.ndarray]:
+    """Logarithms of all coefficients but the flow."""
+    values = {name: where(process) for name, where in _WHERE.items()} | {_AIR: process.diffusion.D[0, 1:]}
+    return {name: np.log(np.asarray(value)) for name, value in values.items()}
+
+
+def with_coefficients(process: Process, logs: Logs) -> Process:
+    """The process with these coefficients."""
+    D_air = jnp.exp(logs[_AIR])
+    D = process.diffusion.D.at[0, 1:].set(D_air).at[1:, 0].set(D_air)
+    values = (D, *(jnp.exp(logs[name]) for name in _WHERE))
+    return eqx.tree_at(lambda p: (p.diffusion.D, *(where(p) for where in _WHERE.values())), process, values)
+
+
+def first_substances(process: Process, K: int) -> Process:
+    """The process of the first K substances alone."""
+    odorants = process.source.amount.shape[0]
+
+    def cut(leaf: Array) -> Array:
+        """Axes as long as there are odorants, or species, lose those beyond K."""
+        for axis, length in enumerate(leaf.shape):
+            if length in (odorants, odorants + 1):
+                leaf = jax.lax.slice_in_dim(leaf, 0, K + length - odorants, axis=axis)
+        return leaf
+
+    parts = lambda p: (p.source.amount, p.source.profile, p.source.vaporisation, p.source.humidity_slope)  # noqa: E731
+    more = lambda p: (*parts(p), p.diffusion.D, p.surface.k_ads, p.surface.k_des, p.readout.beta, p.inlet.values)  # noqa: E731
+    return eqx.tree_at(more, process, jax.tree.map(cut, more(process)))
+
+
+def names_of(logs: Logs) -> list[str]:
+    """A name for every entry, e.g. "k_ads 2·1" (sensor 2, substance 1), in the order in which jax ravels them."""
+    return [
+        f"{key} {'·'.join(str(i + 1) for i in index)}" for key in sorted(logs) for index in np.ndindex(logs[key].shape)
+    ]
+
+
+def combinations(logs: Logs) -> dict[str, np.ndarray]:
+    """Logarithms of what is compared: products that recordings can tell first, then the coefficients in them."""
+    alone = ("lag rise", "lag recovery", "release rise", "release decay", _AIR, "amount", "k_ads", "beta", "gain")
+    return {
+        "amount · k_ads": logs["amount"] + logs["k_ads"],
+        "k_des": logs["k_des"],
+        "beta · bend": logs["beta"] + logs["bend"][:, None],
+        "gain / bend": logs["gain"] - logs["bend"],
+        **{name: logs[name] for name in (*alone, "bend")},
+    }
+
 
 UNTOLD = ("amount", "k_ads", "beta", "gain", "bend")
 """Known only in products: amount · k_ads, beta · bend, gain / bend."""

@@ -14,15 +14,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from unmixnet.simulation.builders import portable_enose
-from unmixnet.training.calibration.blocks import Nuisances, flat, seen
 from unmixnet.training.calibration.calibrate import Calibration, Setup, Watch, calibrate
 from unmixnet.training.calibration.fisher import Information, information, row_of
-from unmixnet.training.calibration.forward import Physics
+from unmixnet.training.calibration.forward import Nuisances, Physics, flat, seen
 from unmixnet.training.calibration.least_squares import free_places
-from unmixnet.training.calibration.priors import NuisancePrior, prior_of
+from unmixnet.training.calibration.losses import schedule
 from unmixnet.training.calibration.recordings import Recordings
-from unmixnet.training.calibration.stages import schedule
-from unmixnet.training.calibration.theta import Jar, Theta
+from unmixnet.training.calibration.theta import Jar, NuisancePrior, Theta, prior_of
 
 __all__ = ["Found", "Known", "find_again", "known"]
 

@@ -1,7 +1,7 @@
 r"""Recovery of coefficients from clean data: what a recording can tell about the solver's coefficients at all.
 
 Recordings of known mixtures are made by the model's own discretisation (8 cells, steps of a second) without noise; the
-logarithms of all coefficients are fitted to them by Levenberg–Marquardt through the solver, from a perturbed start.
+logarithms of all coefficients are fitted to them by least squares through the solver, from a perturbed start.
 
     r(p) = y(p) − y_true,    J = ∂r/∂p = U S Vᵀ
 
@@ -20,14 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
+from scipy.optimize import least_squares
 
-from studies.simulator.coefficient_table import (
-    combinations,
-    first_substances,
-    log_coefficients,
-    names_of,
-    with_coefficients,
-)
+from studies.simulator.coefficients import combinations, first_substances, log_coefficients, names_of, with_coefficients
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.rollout import rollout
 from unmixnet.physics.state import Process, clean_air
@@ -73,7 +68,7 @@ class Recovery:
         singular: singular values of the Jacobian at the end, relative to the largest.
         untold: directions that nothing tells, each by the coefficients that it moves most.
         misfit: root mean square of the residual at the start and at the end, in units of the signal.
-        steps: of the fit.
+        steps: evaluations of the fit.
     """
 
     combinations: tuple[Combination, ...]
@@ -115,7 +110,7 @@ def recover(
     *,
     substances: int | None = None,
     spread: float = 0.3,
-    most_steps: int = 60,
+    most_steps: int = 100,
     seed: int = 0,
     tick: Callable[[], None] = lambda: None,
 ) -> Recovery:
@@ -123,16 +118,29 @@ def recover(
 
     Arguments:
         substances: use only the first so many of the twelve.
-        tick: called after each step of the fit.
+        tick: called at each Jacobian of the fit.
     """
     with jax.enable_x64(True):
         problem = _Problem(setting or Setting(), substances)
         rng = np.random.default_rng(seed)
         start = problem.truth + rng.normal(0, spread, len(problem.truth))
-        end, misfit, steps = _fit(problem.linearised, start, most_steps, tick)
-        _, J = problem.linearised(end)
-        before = float(np.sqrt(np.mean(problem.residual(start) ** 2)))
-        return _report(problem, end, J, (before, misfit), steps)
+
+        def jacobian(moved: np.ndarray) -> np.ndarray:
+            tick()
+            return problem.jacobian(start + moved)
+
+        fit = least_squares(
+            lambda moved: problem.residuals(start + moved),
+            np.zeros_like(start),  # departures from the start: the first trust region is as wide as `spread`
+            jac=jacobian,  # pyright: ignore[reportArgumentType]
+            x_scale=spread,
+            ftol=None,
+            xtol=1e-10,
+            gtol=1e-14,
+            max_nfev=most_steps,
+        )
+        before, after = (float(np.sqrt(np.mean(r**2))) for r in (problem.residuals(start), fit.fun))
+        return _report(problem, start + fit.x, fit.jac, (before, after), fit.nfev)
 
 
 class _Problem:
@@ -154,13 +162,13 @@ class _Problem:
         self._J = jax.jit(lambda p: jax.lax.map(lambda share: jax.jacfwd(trace)(p, share), shares))
         self._clean = np.asarray(self._y(flat))
 
-    def residual(self, p: np.ndarray) -> np.ndarray:
+    def residuals(self, p: np.ndarray) -> np.ndarray:
         """r(p), flat."""
         return (np.asarray(self._y(p)) - self._clean).ravel()
 
-    def linearised(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """r(p) and J(p)."""
-        return self.residual(p), np.asarray(self._J(p)).reshape(-1, len(p))
+    def jacobian(self, p: np.ndarray) -> np.ndarray:
+        """J(p)."""
+        return np.asarray(self._J(p)).reshape(-1, len(p))
 
     def combined(self, p: np.ndarray) -> dict[str, np.ndarray]:
         """Logarithms of the combinations, each flat."""
@@ -173,29 +181,6 @@ def _played(process: Process, geometry: Geometry, share: Float[Array, " K"]) -> 
     y = rollout(this, geometry, clean_air(this, geometry), jnp.asarray(DT_S), STEPS).saved.y
     assert y is not None
     return y
-
-
-def _fit(
-    linearised: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
-    p: np.ndarray,
-    most_steps: int,
-    tick: Callable[[], None],
-) -> tuple[np.ndarray, float, int]:
-    """Levenberg–Marquardt until the residual stops falling; the end, its root mean square, and the steps."""
-    r, J = linearised(p)
-    damping, steps = 1e-2, 0
-    while steps < most_steps and damping < 1e10 and np.mean(r**2) > 1e-22:
-        steps += 1
-        H = J.T @ J
-        delta = np.linalg.solve(H + damping * np.diag(np.diag(H)) + 1e-14 * np.max(H) * np.eye(len(p)), J.T @ r)
-        trial = p - np.clip(delta, -1, 1)
-        r_trial, J_trial = linearised(trial)
-        if r_trial @ r_trial < r @ r:
-            p, r, J, damping = trial, r_trial, J_trial, damping / 5
-        else:
-            damping *= 4
-        tick()
-    return p, float(np.sqrt(np.mean(r**2))), steps
 
 
 def _report(problem: _Problem, end: np.ndarray, J: np.ndarray, misfit: tuple[float, float], steps: int) -> Recovery:

@@ -6,24 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from studies.harness.benches import NetworkBench
+from studies.harness.benches import NetworkBench, trained
 from studies.harness.definitions import Study
 from studies.harness.folds import Turn
-from studies.harness.inverse_bench import trained
 from studies.harness.run import Options, config_of
 from studies.harness.variants import UNMIXNET, Classical
 from studies.harness.work import Job, Work
+from studies.simulator.bounds import recording_bounds
 from studies.simulator.coefficients import UNTOLD, coefficient_errors
 from studies.simulator.recovery import recover
-from studies.simulator.simulated_bounds import recording_bounds
 from studies.states.state_scores import state_scores
 from unmixnet.inference.scores import RESAMPLES, Row
 from unmixnet.metrics import bootstrap_interval
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.recordings.coherence import coherence
 from unmixnet.recordings.fingerprints import fingerprints
+from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import NAMES
-from unmixnet.recordings.recall import Recall
 
 __all__ = ["Extras", "simulated_extras"]
 

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce simulated` and `smellnet`: every model on every protocol."""
+"""`python -m studies simulated` and `smellnet`: every model on every protocol."""
 
 import json
 from pathlib import Path
@@ -98,12 +98,12 @@ def run_study(
     title = name if size == "small" else f"{name}-{size}"
     target = out or RESULTS / f"{title}.json"
     folder = work or Path("out/reproduce") / name
-    command = f"unmixnet reproduce {name} --seeds {seeds}" + (" --quick" if quick else "")
+    command = f"python -m studies {name} --seeds {seeds}" + (" --quick" if quick else "")
     command += ("" if size == "small" else f" --size {size}") + selection(only, study)
     if add and from_predictions:
         raise ConfigError("stored predictions are there already", remedy="Leave out --add or --from-predictions")
     if from_predictions or (as_json and not folder.exists() and beside(target).is_file()):
-        result = evidence.from_predictions(f"unmixnet reproduce {name} --from-predictions", beside(target), target)
+        result = evidence.from_predictions(f"python -m studies {name} --from-predictions", beside(target), target)
     else:
         options = Options(1 if quick else seeds, size, quick, ray=ray)
         studies = chosen(name, tuple(study or ()), tuple(only or ()))

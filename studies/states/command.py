@@ -1,4 +1,4 @@
-"""`unmixnet reproduce states`: are the states that models imply a coherent process?"""
+"""`python -m studies states`: are the states that models imply a coherent process?"""
 
 import json
 from pathlib import Path
@@ -6,20 +6,7 @@ from typing import Annotated
 
 import typer
 
-from studies.options import (
-    RESULTS,
-    AsJson,
-    Data,
-    Done,
-    Only,
-    Out,
-    Quick,
-    Seeds,
-    Stale,
-    WorkIn,
-    print_tables,
-    store,
-)
+from studies.options import RESULTS, AsJson, Data, Done, Only, Out, Quick, Seeds, Stale, WorkIn, print_tables, store
 
 __all__ = ["states"]
 
@@ -44,8 +31,7 @@ def states(
     from studies.harness.work import Work
     from studies.states.figures import draw_states
     from studies.states.gather import gather_states
-    from studies.states.simulator import simulator_for
-    from studies.states.worlds import WORLDS
+    from studies.states.worlds import WORLDS, simulator_for
     from unmixnet.errors import ConfigError
 
     for name in world or ():
@@ -53,7 +39,7 @@ def states(
             raise ConfigError(f"no world {name!r}", remedy=f"Choose among {', '.join(WORLDS)}")
     folder, options = work or Path("out/reproduce/states"), Options(1 if quick else seeds, quick=quick)
     target = out or (None if only or world or quick else RESULTS / "states.json")
-    command = f"unmixnet reproduce states --seeds {options.seeds}" + (" --quick" if quick else "")
+    command = f"python -m studies states --seeds {options.seeds}" + (" --quick" if quick else "")
     with Display() as watch:
         result, judged = gather_states(
             simulator_for(sim, folder, data),

@@ -16,8 +16,7 @@ from studies.states.networks import restored
 from studies.states.physical import PhysicalStates
 from studies.states.residuals import mass_errors, ms_residuals
 from studies.states.worlds import World
-from unmixnet.recordings.pieces import Piece
-from unmixnet.recordings.recall import Recall
+from unmixnet.recordings.pieces import Piece, Recall
 from unmixnet.simulation.plot_style import INK, MUTED, PALETTE, figure_style
 
 __all__ = ["draw_phase_space", "draw_states", "draw_trajectories"]

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce states`: train every model in every world, judge its states, and collect the rows."""
+"""`python -m studies states`: train every model in every world, judge its states, and collect the rows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -19,14 +19,14 @@ from studies.peers.models import PEERS
 from studies.peers.tables import MIXTURE_RECORDINGS, MIXTURE_WINDOWS
 from studies.states.judge import Verdict, judge_network, judge_nulls
 from studies.states.networks import restored
-from studies.states.trajectory_errors import mean_row, rmse_row, units
+from studies.states.physical import mean_row, rmse_row, units
 from studies.states.worlds import WORLDS, World, make_world
 from unmixnet.errors import ConfigError
 from unmixnet.files.provenance import provenance
 from unmixnet.inference.scores import Row
+from unmixnet.recordings.pieces import Recall
+from unmixnet.recordings.preprocessing import Response
 from unmixnet.recordings.protocols import NAMES, Piece
-from unmixnet.recordings.recall import Recall
-from unmixnet.recordings.response import Response
 from unmixnet.recordings.samples import per_recording
 from unmixnet.training.calibration import FrozenSimulator
 from unmixnet.training.recipes import recipe

@@ -8,10 +8,9 @@ from jaxtyping import PyTree
 
 from studies.harness.benches import NetworkBench
 from studies.states.networks import gauged, hidden_states, own_states
-from studies.states.physical import PhysicalStates
+from studies.states.physical import PhysicalStates, squared_errors, units
 from studies.states.projection import StateProjection, fit_states
 from studies.states.residuals import mass_errors, ms_residuals
-from studies.states.trajectory_errors import squared_errors, units
 from studies.states.worlds import World
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.recordings.protocols import Piece, hold_out

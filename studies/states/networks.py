@@ -14,9 +14,9 @@ from studies.harness.benches import NetworkBench
 from studies.harness.work import Job, Work
 from studies.states.physical import PhysicalStates
 from unmixnet.errors import ConfigError
+from unmixnet.inference.bundle.storage import from_tensors
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.recordings.protocols import Piece
-from unmixnet.training.checkpoint import from_tensors
 
 __all__ = ["OwnStates", "gauged", "hidden_states", "own_states", "restored", "steps_of"]
 

@@ -23,15 +23,15 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from studies.states.physical import PhysicalStates
-from unmixnet.inference.precision import single_precision
+from unmixnet.model.predict import single_precision
 from unmixnet.physics.advection import advect, inflow, transfer
 from unmixnet.physics.conditions import air_concentration
 from unmixnet.physics.diffusion import composition
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.source import inject
 from unmixnet.physics.state import Process
-from unmixnet.training.calibration.solve import released
-from unmixnet.training.losses.flux import flux_residual
+from unmixnet.training.calibration.trajectories import released
+from unmixnet.training.losses import flux_residual
 
 __all__ = ["Laws", "mass_errors", "ms_residuals"]
 

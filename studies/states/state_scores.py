@@ -1,10 +1,6 @@
-r"""Are the states that a model infers the true ones? R² of concentration, flux and coverage on simulated recordings.
+"""What really happened in chosen recordings of the `simulated` data sets: concentration, flux and coverage.
 
-    R² = 1 − Σ (x̂ − x)² / Σ (x − x̄)²        over recordings, seconds, cells (edges, sensors) and substances
-
-The sensors see only k_ads c, so that concentrations are known up to one factor per substance. Beside the raw R² stands
-the one after such factors were fitted, on training recordings alone: concentration and flux share theirs, coverage has
-its own (a small coverage is known only as β θ).
+Solved on demand in the fine chamber, then averaged onto the cells and edges of the hand-held e-nose, once a second.
 """
 
 from collections.abc import Sequence
@@ -17,12 +13,93 @@ import numpy as np
 from jaxtyping import PyTree
 
 from studies.harness.benches import NetworkBench
-from studies.states.simulated_truth import true_states
+from unmixnet.errors import ConfigError
 from unmixnet.metrics import r_squared
 from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.recordings.datasets import Dataset
 from unmixnet.recordings.protocols import Piece, hold_out
+from unmixnet.recordings.simulated import plan_of, setting_of, shares
+from unmixnet.simulation.chamber import Chamber
+from unmixnet.simulation.simulated_nose import RATE_HZ, ROWS, Setting, fine_chamber, solve
 
-__all__ = ["QUANTITIES", "StateScore", "States", "factors", "inferred_states", "state_scores", "true_states_of"]
+__all__ = [
+    "QUANTITIES",
+    "StateScore",
+    "States",
+    "TrueStates",
+    "advective_flux",
+    "factors",
+    "inferred_states",
+    "state_scores",
+    "true_states",
+    "true_states_of",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class TrueStates:
+    """True states of R recordings at T times, of K odorants.
+
+    Arguments:
+        paths: of the recordings.
+        strength: of each recording, shape (R,).
+        time_s: 1, 2, ..., 60 s, shape (T,).
+        concentration: mean over each of the V = 8 cells [mol/m³], shape (R, T, V, K).
+        flux: diffusive (Maxwell–Stefan) flux through each of the E = 14 edges [mol/(m² s)], shape (R, T, E, K).
+        advective_flux: what the draught carries through them [mol/(m² s)], shape (R, T, E, K).
+        coverage: of each of the M sensors [–], shape (R, T, M, K).
+    """
+
+    paths: tuple[str, ...]
+    strength: np.ndarray
+    time_s: np.ndarray
+    concentration: np.ndarray
+    flux: np.ndarray
+    advective_flux: np.ndarray
+    coverage: np.ndarray
+
+    @property
+    def total_flux(self) -> np.ndarray:
+        """Diffusive and advective flux together [mol/(m² s)]."""
+        return self.flux + self.advective_flux
+
+
+def true_states(data: Dataset | Setting, indices: Sequence[int]) -> TrueStates:
+    """Solve recordings of a simulated data set once more and keep their states.
+
+    Arguments:
+        data: the data set, or its setting.
+        indices: places of the recordings among `data.entries`.
+    """
+    setting = setting_of(data)
+    plan, wanted = plan_of(setting), list(indices)
+    if not wanted or not all(0 <= i < len(plan.paths) for i in wanted):
+        raise ConfigError(
+            f"indices {wanted[:5]} of {len(plan.paths)} recordings",
+            where="true_states",
+            remedy=f"Give at least one index from 0 to {len(plan.paths) - 1}",
+        )
+    fine, released = fine_chamber(setting), shares(setting)[wanted]
+    saved = solve(setting, released, save=("N", "J", "theta"), every=round(RATE_HZ))
+    assert saved.N is not None and saved.J is not None and saved.theta is not None
+    concentration = np.asarray(saved.N)[..., 1:] / fine.chamber.volume_m3[:, None]
+    return TrueStates(
+        tuple(plan.paths[i] for i in wanted),
+        released.sum(axis=1),
+        np.arange(1, round(ROWS / RATE_HZ) + 1, dtype=float),
+        fine.cell_mean(concentration),
+        fine.edge_mean(np.asarray(saved.J)[..., 1:]),
+        fine.edge_mean(advective_flux(fine.chamber, concentration)),
+        np.asarray(saved.theta)[..., 1:],
+    )
+
+
+def advective_flux(chamber: Chamber, concentration: np.ndarray) -> np.ndarray:
+    """u c of the cell that the gas comes from [mol/(m² s)], (..., cells, K) → (..., edges, K)."""
+    velocity = np.array([edge.velocity_m_s for edge in chamber.edges])
+    upstream = np.where(velocity >= 0, chamber.tail, chamber.head)
+    return velocity[:, None] * concentration[..., upstream, :]
+
 
 QUANTITIES = ("concentration", "flux", "coverage")
 _BATCH = 32

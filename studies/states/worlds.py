@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -19,19 +20,18 @@ from studies.states.physical import PhysicalStates
 from studies.states.residuals import Laws
 from studies.states.sips_simulator import SipsSimulator
 from unmixnet.errors import ConfigError
-from unmixnet.inference.precision import single_precision
+from unmixnet.model.predict import single_precision
 from unmixnet.recordings.codes import ChannelHealth
 from unmixnet.recordings.datasets import Dataset, Entry
-from unmixnet.recordings.pieces import Piece
-from unmixnet.recordings.recall import Recall
+from unmixnet.recordings.pieces import Piece, Recall
+from unmixnet.recordings.preprocessing import FULL_SCALE_COUNTS, log_conductance
 from unmixnet.recordings.recording import Recording
-from unmixnet.recordings.response import FULL_SCALE_COUNTS, log_conductance
 from unmixnet.simulation.builders import portable_enose
-from unmixnet.training.calibration import FrozenSimulator
-from unmixnet.training.calibration.priors import NuisancePrior
-from unmixnet.training.calibration.solve import solve_all
+from unmixnet.training.calibration import FrozenSimulator, is_frozen
+from unmixnet.training.calibration.theta import NuisancePrior
+from unmixnet.training.calibration.trajectories import solve_all
 
-__all__ = ["WORLDS", "World", "frozen_states", "laws_of", "make_world"]
+__all__ = ["WORLDS", "World", "frozen_states", "laws_of", "make_world", "simulator_for"]
 
 WORLDS = ("real", "frozen", "sips")
 RATE_HZ, ROWS = 10.0, 600
@@ -230,3 +230,25 @@ def _dataset(name: str, like: Dataset, place: dict[str, int], channels: tuple[st
         )
 
     return Dataset(name, like.root, like.entries, like.components, read)
+
+
+def simulator_for(named: Path | None, work: Path, root: str | Path | None) -> FrozenSimulator:
+    """Read it; without a name, the one in the work folder, which is calibrated first if there is none."""
+    folder = named or work / "simulator"
+    if named is None and not is_frozen(folder):
+        _calibrate(folder, root)
+    return FrozenSimulator.load(folder)
+
+
+def _calibrate(folder: Path, root: str | Path | None) -> None:
+    """As `unmixnet calibrate --quick` does, on the training recordings of the clean protocol; it can be resumed."""
+    from unmixnet.model.predict import single_precision
+    from unmixnet.training.calibration.calibrate import calibrate, frozen
+    from unmixnet.training.calibration.command import QUICK
+    from unmixnet.training.calibration.losses import schedule
+    from unmixnet.training.calibration.protocol_setup import setup_of, turn_of
+
+    with single_precision():
+        setup, _ = setup_of(turn_of("smellnet-mixture:clean:seen", root))
+        found = calibrate(setup, schedule(QUICK, release=setup.jar.release), folder=folder)
+        frozen(setup, found).save(folder)

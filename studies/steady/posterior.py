@@ -1,21 +1,145 @@
-r"""Which mixtures explain a steady signal: Bayes' rule over mixtures nobody had to record.
+r"""The signal that sensors settle at: competitive adsorption at equilibrium, and a power law of the conductance.
 
-    p(a | y) ∝ p(a) [ Σ_s (1 − p_new) p_s t(y; ŷ(a) + o_s, C) + p_new t(y; ŷ(a) + ō, C + C_o) ]
+    y_m = o_{s,m} + n_m ln(1 + Σ_k A_mk a_k)
 
-The session is unknown: one of those in training, or a new one, whose level differs from their mean ō as theirs do
-(covariance C_o). t is Student's density with four degrees of freedom, C the covariance of what the law left of
-training recordings. p(a): as many substances as in training, each as frequent as there, shares uniform.
+a are the shares of the substances, A_mk = β K c: what substance k alone adds to the conductance of sensor m, in units
+of clean air, at the usual strength; n_m the exponent of the readout; o_{s,m} the level of sensor m in clean air in
+session s. Conductance follows covered over empty sites, β θ_k/θ_0, whose equilibrium is K c_k (the extended Langmuir
+isotherm of `physics/adsorption.py`). Substances share the surface: their signals do not add.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import block_diag
+from scipy.optimize import least_squares
 
-from studies.steady.fit import fit_steady
-from studies.steady.law import Steady
-from studies.steady.least_error import least_absolute_error
+from unmixnet.errors import ConfigError
 
-__all__ = ["SteadyPosterior", "mixtures", "steady_posterior", "student"]
+__all__ = ["Steady", "SteadyPosterior", "fit_steady", "least_absolute_error", "mixtures", "steady_posterior", "student"]
+
+
+@dataclass(frozen=True, eq=False)
+class Steady:
+    """Coefficients of the law.
+
+    Arguments:
+        log_A: ln A, shape (M, K).
+        log_n: ln n, shape (M,).
+        levels: o, shape (sessions, M).
+    """
+
+    log_A: np.ndarray
+    log_n: np.ndarray
+    levels: np.ndarray
+
+    def response(self, a: np.ndarray) -> np.ndarray:
+        """Signal above clean air of mixtures of shape (n, K), as (n, M)."""
+        return np.exp(self.log_n) * np.log1p(a @ np.exp(self.log_A).T)
+
+    def slopes(self, a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """∂y/∂ln A of shape (n, M, K) and ∂y/∂ln n of shape (n, M)."""
+        A, n = np.exp(self.log_A), np.exp(self.log_n)
+        load = a @ A.T
+        return (n / (1 + load))[:, :, None] * a[:, None, :] * A, n * np.log1p(load)
+
+
+def least_absolute_error(weights: np.ndarray, bank: np.ndarray) -> np.ndarray:
+    """Shares of shape (n, K) from posterior weights (n, B) over mixtures (B, K)."""
+    order = np.argsort(bank, axis=0)
+    sorted_shares = np.take_along_axis(bank, order, axis=0)
+    return np.stack([_point(row[order] / row.sum(), sorted_shares) for row in weights])
+
+
+def _point(weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Bisection for the common level of probability; weights and shares in the order of shares, (B, K)."""
+    reached = np.cumsum(weights, axis=0)
+    last, columns = len(shares) - 1, np.arange(shares.shape[1])
+
+    def quantile(q: float) -> np.ndarray:
+        return shares[np.minimum(np.sum(reached < q, axis=0), last), columns]
+
+    low, high = 0.0, 1.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (low, middle) if quantile(middle).sum() > 1 else (middle, high)
+    below, above = quantile(low), quantile(high)
+    gap = above.sum() - below.sum()
+    found = below + (np.clip((1 - below.sum()) / gap, 0, 1) if gap > 0 else 0) * (above - below)
+    return found / found.sum()
+
+
+_SIGMA = 0.05
+"""Where ρ turns from squares to absolute values, in units of the signal (ln G)."""
+_SPREAD_A, _SPREAD_N, _SPREAD_LEVEL = 1.0, 1.0, 0.4
+"""τ: substances differ by factors of e, sessions by half the spread of all signals."""
+_WEIGHT = 4.0
+"""Of the priors: recordings of one recipe in one session repeat each other, and count for less than their number."""
+
+
+def fit_steady(y: np.ndarray, a: np.ndarray, sessions: Sequence[int]) -> Steady:
+    """The law that explains signals y (n, M) of mixtures a (n, K) in numbered sessions."""
+    if not (np.all(np.isfinite(y)) and np.all(np.isfinite(a))):
+        raise ConfigError("signals or shares that are not numbers", remedy="Leave such recordings out")
+    problem = _Problem(y, a, np.asarray(sessions))
+    M, K, S = problem.sizes
+    start = np.concatenate([np.zeros(M * K + M), np.tile(y.mean(axis=0) - 1, S)])
+    found = least_squares(problem.residuals, start, jac=problem.jacobian, max_nfev=60, ftol=1e-6)  # pyright: ignore
+    return problem.law(found.x)
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Residuals whose squares add up to the sum above, over one row of ln A, ln n and o."""
+
+    y: np.ndarray
+    a: np.ndarray
+    session: np.ndarray
+
+    @property
+    def sizes(self) -> tuple[int, int, int]:
+        """Sensors M, substances K, sessions S."""
+        return self.y.shape[1], self.a.shape[1], int(self.session.max()) + 1
+
+    def law(self, row: np.ndarray) -> Steady:
+        M, K, S = self.sizes
+        log_A, log_n, levels = np.split(row, (M * K, M * K + M))
+        return Steady(log_A.reshape(M, K), log_n, levels.reshape(S, M))
+
+    def left(self, law: Steady) -> np.ndarray:
+        """(y − ŷ)/σ, shape (n, M)."""
+        return (self.y - law.response(self.a) - law.levels[self.session]) / _SIGMA
+
+    def residuals(self, row: np.ndarray) -> np.ndarray:
+        return np.concatenate([_robust(self.left(self.law(row))).ravel(), self._prior() @ row])
+
+    def jacobian(self, row: np.ndarray) -> np.ndarray:
+        law, (M, _, S) = self.law(row), self.sizes
+        by_A, by_n = law.slopes(self.a)
+        steep, mine = -_robust_slope(self.left(law)) / _SIGMA, np.eye(M)
+        by_level = np.einsum("ns,mp->nmsp", np.eye(S)[self.session], mine)
+        parts = (by_A[:, :, None] * mine[..., None], by_n[..., None] * mine, by_level)
+        top = [(steep.reshape(steep.shape + (1,) * (part.ndim - 2)) * part).reshape(steep.size, -1) for part in parts]
+        return np.concatenate([np.concatenate(top, axis=1), self._prior()])
+
+    def _prior(self) -> np.ndarray:
+        """Its residuals are linear in the row; of levels only the departure from their mean counts."""
+        M, K, S = self.sizes
+        between = np.kron(np.eye(S) - 1 / S, np.eye(M))
+        return np.sqrt(_WEIGHT) * block_diag(np.eye(M * K) / _SPREAD_A, np.eye(M) / _SPREAD_N, between / _SPREAD_LEVEL)
+
+
+def _robust(r: np.ndarray) -> np.ndarray:
+    """±√ρ, whose square is ρ."""
+    return np.sign(r) * np.sqrt(2 * (np.sqrt(1 + r * r) - 1))
+
+
+def _robust_slope(r: np.ndarray) -> np.ndarray:
+    """Its derivative, 1 at zero."""
+    root = np.abs(_robust(r))
+    return np.where(root > 1e-6, np.abs(r) / (np.sqrt(1 + r * r) * np.where(root > 1e-6, root, 1)), 1)
+
 
 _NEW = 0.3
 """p_new."""

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from studies.steady.least_error import least_absolute_error
-from studies.steady.posterior import SteadyPosterior, student
+from studies.steady.posterior import SteadyPosterior, least_absolute_error, student
 
 __all__ = ["Informed", "informed"]
 

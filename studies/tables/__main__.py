@@ -24,7 +24,7 @@ __all__ = ["PAGES", "filled"]
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-RESULTS = Path(__file__).parents[1] / "results"
+RESULTS = ROOT / "studies" / "results"
 _PLACE = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -107,18 +107,18 @@ PARTS: dict[str, Callable[[dict, str], list[str]]] = {
 """Tables that show one part of a result file: `<!-- table peers:smellnet-base:official -->`."""
 
 LATER = {
-    "simulated": "unmixnet reproduce simulated",
-    "smellnet": "unmixnet reproduce smellnet",
-    "smellnet-paper": "unmixnet reproduce smellnet --size paper --study clean",
-    "training": "unmixnet bench training --output studies/results/training.json",
-    "novelty": "unmixnet reproduce novelty",
-    "states": "unmixnet reproduce states",
-    "figures": "unmixnet reproduce figures",
-    "failures": "unmixnet reproduce figures",
-    "bundles": "unmixnet reproduce bundles",
-    "session": "unmixnet reproduce session",
-    "ablation": "unmixnet reproduce ablation",
-    "efficiency": "unmixnet reproduce efficiency",
+    "simulated": "python -m studies simulated",
+    "smellnet": "python -m studies smellnet",
+    "smellnet-paper": "python -m studies smellnet --size paper --study clean",
+    "training": "python -m studies bench training --output studies/results/training.json",
+    "novelty": "python -m studies novelty",
+    "states": "python -m studies states",
+    "figures": "python -m studies figures",
+    "failures": "python -m studies figures",
+    "bundles": "python -m studies bundles",
+    "session": "python -m studies session",
+    "ablation": "python -m studies ablation",
+    "efficiency": "python -m studies efficiency",
     "calibrate": "python -m studies.simulator.calibrate --known --report SIM/report.json",
 }
 """Results that a checkout may not have yet, with the command that makes them."""

@@ -7,9 +7,11 @@ from pathlib import Path
 __all__ = ["made_by", "read_record", "scored", "table"]
 
 _RENAMED = {
+    "unmixnet reproduce ": "python -m studies ",
+    "unmixnet bench ": "python -m studies bench ",
     "python -m benchmarks.scale": "python -m studies.bench.scale",
     "python -m benchmarks.calibrate": "python -m studies.simulator.calibrate",
-    "python benchmarks/reader.py": "python studies/bench/reader.py",
+    "python benchmarks/reader.py": "python -m studies.bench.reader",
 }
 """Commands that earlier commits had under another name; stored results keep the name of their commit."""
 

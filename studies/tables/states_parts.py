@@ -1,4 +1,4 @@
-"""Tables of `unmixnet reproduce states`: recipes, trajectories and residuals of every model, in every world."""
+"""Tables of `python -m studies states`: recipes, trajectories and residuals of every model, in every world."""
 
 __all__ = ["states_part"]
 

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce uci`: gases of known concentration."""
+"""`python -m studies uci`: gases of known concentration."""
 
 import json
 from pathlib import Path
@@ -25,11 +25,11 @@ def uci(
 ) -> None:
     """Gases whose concentration is known: real plateaus, real traces, the paper's tables on generated recordings."""
     from studies.uci.tables import gather_uci
-    from unmixnet.cli.progress import stages
+    from unmixnet.cli.output import progress
 
     target = out or (None if only else RESULTS / "uci.json")
     kept = json.loads(target.read_text()) if resume and target and target.is_file() else None
-    with stages() as progress:
+    with progress() as display:
         result = gather_uci(
             data,
             store=lambda result: store(result, target),
@@ -40,7 +40,7 @@ def uci(
             rate_Hz=rate,
             work=work or Path("out/reproduce/uci"),
             figures=figures,
-            progress=progress,
+            progress=display,
         )
     if as_json:
         print(json.dumps(result, indent=1))

@@ -39,19 +39,19 @@ PROTOCOL = "uci-dynamic"
 def packaged_transfers() -> dict[str, "Frozen"]:
     """Frozen models that come with the package."""
     from studies.uci.providers import frozen_of, untrained
-    from unmixnet.inference.bundle import find_bundle, load_bundle
+    from unmixnet.inference.bundle import load_model
 
-    bundle = load_bundle(find_bundle("smellnet-mixture"))
+    bundle = load_model("smellnet-mixture")
     plain = dict(zip(TRANSFERS, (untrained(bundle), frozen_of(bundle)), strict=True))
     return plain | {f"{name}, log state": replace(model, logarithm=True) for name, model in plain.items()}
 
 
 def packaged_supervised() -> dict[str, MakeProvider]:
     """UnMixNet of the packaged size, taught by UCI alone: what supervision can bring at most."""
-    from studies.uci.supervised_unmixnet import SUPERVISED_UNMIXNET, supervised_unmixnet
-    from unmixnet.inference.bundle import find_bundle, load_bundle
+    from studies.uci.supervised import SUPERVISED_UNMIXNET, supervised_unmixnet
+    from unmixnet.inference.bundle import load_model
 
-    return {SUPERVISED_UNMIXNET: supervised_unmixnet(load_bundle(find_bundle("smellnet-mixture")))}
+    return {SUPERVISED_UNMIXNET: supervised_unmixnet(load_model("smellnet-mixture"))}
 
 
 def made_of(models: Mapping[str, "Frozen"]) -> dict[str, MakeProvider]:

@@ -5,13 +5,14 @@
 rewrites the parts between `<!-- uci NAME -->` and `<!-- /uci -->`.
 """
 
-import json
 import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from studies.tables.markdown import read_record
 
 __all__ = ["filled"]
 
@@ -142,7 +143,7 @@ def _number(value: float) -> str:
 
 def main(page: Path, results: Path) -> None:
     """Rewrite a page in place."""
-    page.write_text(filled(page.read_text(encoding="utf-8"), json.loads(results.read_text())), encoding="utf-8")
+    page.write_text(filled(page.read_text(encoding="utf-8"), read_record(results)), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from studies.uci.exchange import Exchange
-from studies.uci.least_squares import Solution, levenberg_marquardt
-from studies.uci.steady_response import SCALE_PPM, Form, columns, response
+from studies.uci.least_squares import RobustFit, robust_fit
+from studies.uci.steady_response import SCALE_PPM, Exchange, Form, columns, response
 from unmixnet.errors import UnmixError
 from unmixnet.recordings.formats.uci_plateaus import Plateaus
 
@@ -56,7 +55,7 @@ class PlateauLaw:
     drift: np.ndarray
     covariance: np.ndarray
     names: tuple[str, ...]
-    solution: Solution
+    solution: RobustFit
 
     def log_conductance(self, x: np.ndarray, start_s: np.ndarray) -> np.ndarray:
         """ln G for concentrations at the sensors (in units of SCALE_PPM), shape (N, M)."""
@@ -84,12 +83,18 @@ class _Problem:
         drift = sensors[-len(P) :] if self.drifts else np.zeros(len(P))
         return _exchange(z[:5]), P, drift
 
-    def residual(self, z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def residuals(self, z: np.ndarray) -> np.ndarray:
         exchange, P, drift = self.unpack(z)
         x = exchange.along(self.c, self.duration_s)[self.chosen]
+        r = response(P, x)[0] + self.trend[self.chosen, None] * drift - self.y[self.chosen]
+        prior = _NOISE * (z - self.prior) / self.prior_sd
+        return np.concatenate([(r * self.root_weight[:, None]).ravel(), prior])
+
+    def jacobian(self, z: np.ndarray) -> np.ndarray:
+        exchange, P, _ = self.unpack(z)
+        x = exchange.along(self.c, self.duration_s)[self.chosen]
         y, by_P, by_x = response(P, x)
-        r = y + self.trend[self.chosen, None] * drift - self.y[self.chosen]
-        J = np.zeros((*r.shape, len(z)))
+        J = np.zeros((*y.shape, len(z)))
         for k in range(5):
             moved = z[:5] + 1e-5 * (np.arange(5) == k)
             dx = (_exchange(moved).along(self.c, self.duration_s)[self.chosen] - x) / 1e-5
@@ -99,9 +104,8 @@ class _Problem:
             J[:, m, 5 + row[free]] = by_P[:, m, free]
             if self.drifts:
                 J[:, m, len(z) - len(P) + m] = self.trend[self.chosen]
-        r, J = r * self.root_weight[:, None], J * self.root_weight[:, None, None]
-        bounds = _NOISE * (z - self.prior) / self.prior_sd, np.diag(_NOISE / self.prior_sd)
-        return np.concatenate([r.ravel(), bounds[0]]), np.concatenate([J.reshape(-1, len(z)), bounds[1]])
+        J *= self.root_weight[:, None, None]
+        return np.concatenate([J.reshape(-1, len(z)), np.diag(_NOISE / self.prior_sd)])
 
 
 PRIOR_SD = {
@@ -124,7 +128,7 @@ def fit_plateaus(table: Plateaus, form: Form, *, fitted: np.ndarray | None = Non
         table: consecutive plateaus from clean air.
         form: the law.
         fitted: rows to fit, as a mask; all that have settled if None.
-        steps: most iterations.
+        steps: most evaluations.
     """
     chosen = table.duration_s >= SETTLED_S if fitted is None else fitted & (table.duration_s >= SETTLED_S)
     if len(table.gases) != 2 or chosen.sum() < 20:
@@ -143,8 +147,8 @@ def fit_plateaus(table: Plateaus, form: Form, *, fitted: np.ndarray | None = Non
     root = np.exp(-age_s / form.recency_s / 2)
     trend = _drift(form, table.start_s)
     problem = _Problem(scaled(table), table.duration_s, trend, y, chosen, place, drifts, z, sd, root)
-    solution = levenberg_marquardt(problem.residual, z, scale=_OUTLIER, steps=steps)
-    left = problem.residual(solution.z)[0][: -len(z)].reshape(-1, len(table.sensors))
+    solution = robust_fit(problem.residuals, problem.jacobian, z, width=sd, scale=_OUTLIER, steps=steps)
+    left = solution.residuals[: -len(z)].reshape(-1, len(table.sensors))
     exchange, P, drift = problem.unpack(solution.z)
     return PlateauLaw(form, table.gases, exchange, P, drift, _shrunk(left, root), names, solution)
 

@@ -9,18 +9,21 @@ nothing about it. A gas counts as present above half the smallest set point that
 concentration zero.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
+from scipy.optimize import least_squares
 
-from studies.uci.exchange import Pools
-from studies.uci.plateau_fit import PlateauLaw, scaled
-from studies.uci.steady_response import SCALE_PPM
+from studies.uci.plateau_fit import SETTLED_S, PlateauLaw, fit_plateaus, scaled
+from studies.uci.steady_response import SCALE_PPM, Form, Pools
 from unmixnet.recordings.formats.uci_plateaus import Plateaus
 
-__all__ = ["Inferred", "Knowledge", "infer_plateaus", "solve_row"]
+__all__ = ["FORMS", "Choice", "Inferred", "Knowledge", "choose_form", "infer_after", "infer_plateaus", "solve_row"]
+
+_STEP = 1e-5
+"""Of difference quotients, in units of SCALE_PPM."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,26 +94,72 @@ def infer_plateaus(law: PlateauLaw, known: Knowledge, table: Plateaus, before: P
 
 
 def solve_row(residual: Callable[[np.ndarray], np.ndarray], known: Knowledge) -> tuple[np.ndarray, np.ndarray, float]:
-    """c ≥ 0, its sd and the misfit, by bounded Gauss–Newton from the best node of a grid."""
+    """c ≥ 0, its sd and the misfit, by bounded least squares from the best node of a grid."""
     grid = np.array(list(product(*(np.linspace(0, 1.1 * top, 23) for top in known.largest))))
-    c = grid[np.argmin(np.sum(residual(grid) ** 2, axis=1))]
-    cost, damping, H = float(np.sum(residual(c[None]) ** 2)), 1e-3, np.eye(2)
-    for _ in range(40):
-        h = 1e-5
-        rows = residual(c + h * np.array([[0, 0], [1, 0], [0, 1]]))
-        r, J = rows[0], (rows[1:] - rows[0]).T / h
-        H = J.T @ J
-        free = (c > 0) | (J.T @ r < 0)
-        step = np.zeros(2)
-        A = H + damping * np.diag(np.diag(H))
-        step[free] = np.linalg.solve(A[np.ix_(free, free)], (J.T @ r)[free]) if free.any() else 0
-        trial = np.clip(c - step, 0, 1.3 * known.largest)
-        lower = float(np.sum(residual(trial[None]) ** 2))
-        if lower <= cost:
-            done = cost - lower < 1e-9 * (1 + cost)
-            c, cost, damping = trial, lower, damping / 5
-            if done:
-                break
-        else:
-            damping *= 5
-    return c, np.sqrt(np.diag(np.linalg.inv(H))), float(np.sum(residual(c[None])[0][:-2] ** 2))
+    start = grid[np.argmin(np.sum(residual(grid) ** 2, axis=1))]
+
+    def jacobian(c: np.ndarray) -> np.ndarray:
+        rows = residual(c + _STEP * np.array([[0, 0], [1, 0], [0, 1]]))
+        return (rows[1:] - rows[0]).T / _STEP
+
+    solution = least_squares(
+        lambda c: residual(c[None])[0],
+        start,
+        jac=jacobian,  # pyright: ignore[reportArgumentType]
+        bounds=(0, 1.3 * known.largest),
+        method="dogbox",  # a gas that is absent ends at exactly zero
+        ftol=1e-9,
+        max_nfev=40,
+    )
+    covariance = np.linalg.inv(solution.jac.T @ solution.jac)
+    return solution.x, np.sqrt(np.diag(covariance)), float(np.sum(solution.fun[:-2] ** 2))
+
+
+_A, _K, _N = ("log A1", "log A2"), ("log K1", "log K2"), ("log n1", "log n2")
+_LAWS = (
+    Form("Clifford", ("b", *_A, "log γ"), (*_A, "log γ")),
+    Form("Langmuir, sensitivity of each sensor", ("b", *_A, *_K), _K),
+    Form("Langmuir", ("b", *_A, *_K), (*_A, *_K)),
+    Form("Langmuir, power-law readout", ("b", *_A, *_K, "log γ"), (*_A, *_K, "log γ")),
+    Form("Sips, power-law readout", ("b", *_A, *_K, "log γ", *_N), (*_A, *_K, "log γ", *_N)),
+)
+FORMS = tuple(
+    replace(law, name=f"{law.name}{', warming' if drift == 'warming' else ''}", drift=drift)
+    for law in _LAWS
+    for drift in ("none", "warming")
+)
+"""Laws that are tried; affinities, slopes and exponents are shared by the four sensors of a type, b never is."""
+TURNS = ((80, 110), (110, 140), (140, 170))
+"""Shares of 170 rows: fit the rows before the first, forecast those up to the second."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A form, and its error inside the fitted part: rms over gases of ppm over the largest set point."""
+
+    form: Form
+    error: float
+
+
+def choose_form(table: Plateaus, forms: Sequence[Form] = FORMS) -> tuple[Choice, ...]:
+    """Forms with their errors, best first; only rows of this table are seen."""
+    turns = [(len(table) * a // TURNS[-1][1], len(table) * b // TURNS[-1][1]) for a, b in TURNS]
+    errors = [np.sqrt(np.mean([_error(table, form, *turn) ** 2 for turn in turns])) for form in forms]
+    found = [Choice(form, float(error)) for form, error in zip(forms, errors, strict=True)]
+    return tuple(sorted(found, key=lambda choice: choice.error))
+
+
+def infer_after(law: PlateauLaw, fitted: Plateaus, rest: Plateaus) -> Inferred:
+    """Infer the rows that follow the fitted ones, whose gas is still in the chamber."""
+    pools = Pools.clean(2)
+    for c, duration_s in zip(scaled(fitted), fitted.duration_s, strict=True):
+        pools = law.exchange.after(pools, c, float(duration_s))
+    return infer_plateaus(law, Knowledge.of(fitted), rest, pools)
+
+
+def _error(table: Plateaus, form: Form, stop: int, end: int) -> float:
+    fitted, rest = table.part(0, stop), table.part(stop, end)
+    found = infer_after(fit_plateaus(fitted, form), fitted, rest)
+    settled = rest.duration_s >= SETTLED_S
+    share = (found.ppm - rest.exposure_ppm)[settled] / table.exposure_ppm.max(axis=0)
+    return float(np.sqrt(np.mean(share**2)))

@@ -9,9 +9,8 @@ import numpy as np
 
 from studies.peers.models import PEERS
 from studies.uci.least_squares import standard_errors
-from studies.uci.plateau_choice import FORMS, Choice, choose_form, infer_after
 from studies.uci.plateau_fit import SETTLED_S, PlateauLaw, fit_plateaus, prior_sd
-from studies.uci.plateau_inverse import Inferred
+from studies.uci.plateau_inverse import FORMS, Choice, Inferred, choose_form, infer_after
 from studies.uci.steady_response import SCALE_PPM, Form
 from unmixnet.inference.scores import Row
 from unmixnet.metrics import bootstrap_interval, r_squared

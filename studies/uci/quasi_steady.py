@@ -12,9 +12,8 @@ import numpy as np
 
 from studies.uci.episodes import Series, Split
 from studies.uci.estimates import DELAYS_S, Estimate, choose_threshold
-from studies.uci.plateau_choice import FORMS
 from studies.uci.plateau_fit import PlateauLaw, fit_plateaus
-from studies.uci.plateau_inverse import Knowledge, solve_row
+from studies.uci.plateau_inverse import FORMS, Knowledge, solve_row
 from studies.uci.steady_response import SCALE_PPM
 from unmixnet.recordings.formats.uci_plateaus import Plateaus
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 import numpy as np
 
-__all__ = ["COLUMNS", "SCALE_PPM", "TYPES", "Form", "columns", "response"]
+__all__ = ["COLUMNS", "SCALE_PPM", "TYPES", "Exchange", "Form", "Pools", "columns", "response"]
 
 SCALE_PPM = {"methane": 100.0, "ethylene": 10.0, "CO": 100.0}
 """Concentrations are counted in these units, so that all parameters are of order one."""
@@ -85,3 +85,58 @@ def response(P: np.ndarray, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.n
     log_K = np.where(K > 0, np.log(np.where(K > 0, K, 1)), 0.0)
     by_P[..., 6:8] = n * u * (by_u * np.log(safe) - outer[..., None] * share * K**n * log_K)
     return y, by_P, by_u * n * u / safe
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """Concentration of each gas in the fast and in the slow pool, shape (2, G)."""
+
+    m: np.ndarray
+
+    @classmethod
+    def clean(cls, gases: int) -> "Pools":
+        """Clean air since long."""
+        return cls(np.zeros((2, gases)))
+
+
+@dataclass(frozen=True, eq=False)
+class Exchange:
+    """How fast a rig follows its set points.
+
+    Arguments:
+        delay_s: δ.
+        tau_s: τ_fast and τ_slow, shape (2,).
+        slow: w, shape (G,), between 0 and 1.
+    """
+
+    delay_s: float
+    tau_s: np.ndarray
+    slow: np.ndarray
+
+    def kept(self, duration_s: float) -> np.ndarray:
+        """Share of the old gas that each pool still holds after a set point of this length, shape (2,)."""
+        return np.exp(-max(duration_s - self.delay_s, 0.0) / self.tau_s)
+
+    def after(self, pools: Pools, c: np.ndarray, duration_s: float) -> Pools:
+        """Pools after a set point."""
+        return Pools(c + (pools.m - c) * self.kept(duration_s)[:, None])
+
+    def felt(self, pools: Pools) -> np.ndarray:
+        """x, what the sensors feel, shape (G,)."""
+        return (1 - self.slow) * pools.m[0] + self.slow * pools.m[1]
+
+    def affine(self, pools: Pools, duration_s: float) -> tuple[np.ndarray, np.ndarray]:
+        """x = offset + share · c at the end of a set point c: what is left over, and how much of c has arrived."""
+        kept = self.kept(duration_s)
+        left = self.felt(Pools(pools.m * kept[:, None]))
+        return left, (1 - self.slow) * (1 - kept[0]) + self.slow * (1 - kept[1])
+
+    def along(self, set_points: np.ndarray, duration_s: np.ndarray, start: Pools | None = None) -> np.ndarray:
+        """x at the end of each of a sequence of set points, shape (N, G), from clean air unless told otherwise."""
+        share = np.exp(-np.maximum(duration_s - self.delay_s, 0)[:, None] / self.tau_s)
+        fast, slow = (start or Pools.clean(set_points.shape[1])).m
+        x = np.empty_like(set_points, dtype=float)
+        for n, c in enumerate(set_points):
+            fast, slow = c + (fast - c) * share[n, 0], c + (slow - c) * share[n, 1]
+            x[n] = (1 - self.slow) * fast + self.slow * slow
+        return x

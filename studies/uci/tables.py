@@ -1,4 +1,4 @@
-"""Gas mixtures with measured concentrations: `unmixnet reproduce uci`.
+"""Gas mixtures with measured concentrations: `python -m studies uci`.
 
 (a) the paper's two tables on recordings in the format of UCI 322, generated with known truth, or a user's original
 files; (b) the real plateaus; (c) the real traces.
@@ -73,7 +73,7 @@ def gather_uci(
     """
     from unmixnet.files.provenance import provenance
 
-    command = "unmixnet reproduce uci" + "".join(f" --only {name}" for name in only)
+    command = "python -m studies uci" + "".join(f" --only {name}" for name in only)
     result = provenance(command, earlier=[], tables=[], rows=[], beside={})
     todo = only or tuple(name for name in NAMES if not kept or name not in kept["tables"])
     if kept:
@@ -163,7 +163,7 @@ def _dynamic(
 
 def _baselines(root: str | Path | None, work: Path, progress: Progress) -> dict[str, Any]:
     """Baselines trained on SmellNet, where that is at hand."""
-    from studies.uci.pretraining import BASELINES, pretrained
+    from studies.uci.providers import BASELINES, pretrained
 
     if not (data_root(root) / "smellnet").is_dir():
         return {}

@@ -8,14 +8,26 @@ information, with the residuals' own correlation time: readings of one correlati
 """
 
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 
 from studies.uci.dynamic_response import SENSOR_COLUMNS, SHARED_COLUMNS, Programme, simulate
-from studies.uci.least_squares import Solution, levenberg_marquardt, standard_errors
+from studies.uci.least_squares import RobustFit, robust_fit, standard_errors
 from unmixnet.errors import UnmixError
 
-__all__ = ["Prior", "Trace", "TraceLaw", "fit_trace", "thinned"]
+__all__ = [
+    "NULLS",
+    "Prior",
+    "Trace",
+    "TraceLaw",
+    "bootstrap_trace",
+    "fit_trace",
+    "last_level",
+    "linear_lag",
+    "seen_plateaus",
+    "thinned",
+]
 
 NOISE = 0.02
 """σ, ln G: beyond it a residual starts to count as an outlier; against it the prior is weighed."""
@@ -89,7 +101,7 @@ class TraceLaw:
     sensors: np.ndarray
     shared_se: np.ndarray
     sensors_se: np.ndarray
-    solution: Solution
+    solution: RobustFit
     correlation_s: float
 
     def forecast(self, programme: Programme, time_s: np.ndarray, *, dt_s: float = 0.1) -> np.ndarray:
@@ -111,18 +123,25 @@ def fit_trace(
     begin = mean[free] if start is None else start
     times, M = np.append(trace.programme.start_s[0], trace.time_s), len(trace.sensors)
 
-    def residual(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        batch = np.tile(mean, (len(free) + 1, 1))
-        batch[:, free] = z + np.vstack([np.zeros(len(free)), _STEP * np.eye(len(free))])
-        shared, sensors = batch[:, :5], batch[:, 5:].reshape(len(batch), M, -1)
-        out = simulate(shared, sensors, trace.programme, times, dt_s=dt_s)[:, 1:][:, seen]
-        r, J = out[0] - y[seen], ((out[1:] - out[0]) / _STEP).T
-        pull = NOISE / sd[free]
-        return np.concatenate([r, pull * (z - mean[free])]), np.concatenate([J, np.diag(pull)])
+    def log_conductance(batch: np.ndarray) -> np.ndarray:
+        """ln G of the readings, for a batch of free parameters."""
+        every = np.tile(mean, (len(batch), 1))
+        every[:, free] = batch
+        shared, sensors = every[:, :5], every[:, 5:].reshape(len(batch), M, -1)
+        return simulate(shared, sensors, trace.programme, times, dt_s=dt_s)[:, 1:][:, seen]
 
-    solution = levenberg_marquardt(residual, begin, scale=NOISE, steps=steps, tolerance=1e-6)
+    pull = NOISE / sd[free]
+
+    def residuals(z: np.ndarray) -> np.ndarray:
+        return np.concatenate([log_conductance(z[None])[0] - y[seen], pull * (z - mean[free])])
+
+    def jacobian(z: np.ndarray) -> np.ndarray:
+        out = log_conductance(z + np.vstack([np.zeros(len(z)), _STEP * np.eye(len(z))]))
+        return np.concatenate([((out[1:] - out[0]) / _STEP).T, np.diag(pull)])
+
+    solution = robust_fit(residuals, jacobian, begin, width=sd[free], scale=NOISE, steps=steps, tolerance=1e-6)
     left = np.full(y.shape, np.nan)
-    left[seen] = residual(solution.z)[0][: -len(free)]
+    left[seen] = solution.residuals[: -len(free)]
     apart = _correlation_rows(left)
     errors, values = np.zeros(len(mean)), mean.copy()
     values[free] = solution.z
@@ -164,3 +183,89 @@ def _correlation_rows(left: np.ndarray) -> float:
         stop = int(np.argmax(rho < 0.05)) or len(rho)
         total.append(1 + 2 * float(np.sum(rho[1:stop])))
     return float(np.mean(total))
+
+
+_TAIL_S = 20.0
+_DELAYS_S = (0.0, 5.0, 10.0, 15.0, 20.0, 30.0)
+_LAGS_S = (5.0, 10.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0)
+
+
+def last_level(fitted: Trace, time_s: np.ndarray) -> np.ndarray:
+    """The mean of the last readings, for all times, shape (n, M)."""
+    late = fitted.time_s >= fitted.time_s[-1] - _TAIL_S
+    return np.tile(np.nanmean(fitted.readings[late], axis=0), (len(time_s), 1))
+
+
+def seen_plateaus(fitted: Trace, time_s: np.ndarray) -> np.ndarray:
+    """The level at the end of the nearest set point that was fitted, shape (n, M)."""
+    programme = fitted.programme
+    ends = np.minimum(np.append(programme.start_s[1:], np.inf), fitted.time_s[-1])
+    levels, places = [], []
+    for start, end, c in zip(programme.start_s, ends, programme.c, strict=True):
+        late = (fitted.time_s >= max(start, end - _TAIL_S)) & (fitted.time_s <= end)
+        if start < fitted.time_s[-1] and late.any():
+            levels.append(np.nanmean(fitted.readings[late], axis=0))
+            places.append(c)
+    now = programme.c[np.searchsorted(programme.start_s, time_s, side="right") - 1]
+    nearest = np.argmin(np.sum((now[:, None] - np.array(places)[None]) ** 2, axis=2), axis=1)
+    return np.array(levels)[nearest]
+
+
+def linear_lag(fitted: Trace, time_s: np.ndarray) -> np.ndarray:
+    """A linear answer to the set points behind one delay and one lag, chosen for each sensor, shape (n, M)."""
+    out = np.empty((len(time_s), len(fitted.sensors)))
+    grid = [
+        (_lagged(fitted.programme, fitted.time_s, *both), _lagged(fitted.programme, time_s, *both))
+        for both in product(_DELAYS_S, _LAGS_S)
+    ]
+    for m, column in enumerate(fitted.readings.T):
+        seen = np.isfinite(column)
+        best = np.inf
+        for X, X_new in grid:
+            weights = np.linalg.lstsq(X[seen], column[seen], rcond=None)[0]
+            error = float(np.sum((X[seen] @ weights - column[seen]) ** 2))
+            if error < best:
+                best, out[:, m] = error, X_new @ weights
+    return out
+
+
+def _lagged(programme: Programme, time_s: np.ndarray, delay_s: float, tau_s: float) -> np.ndarray:
+    """One and the lagged set points, shape (n, 3)."""
+    u = np.tile(programme.c[0], (len(time_s), 1)).astype(float)
+    for start, jump in zip(programme.start_s[1:], np.diff(programme.c, axis=0), strict=True):
+        u -= jump * np.expm1(-np.maximum(time_s - start - delay_s, 0) / tau_s)[:, None]
+    return np.column_stack([np.ones(len(time_s)), u])
+
+
+NULLS = {"last level": last_level, "seen plateaus": seen_plateaus, "linear lag": linear_lag}
+"""By name."""
+
+
+def bootstrap_trace(
+    fitted: Trace, law: TraceLaw, prior: Prior, *, resamples: int = 40, dt_s: float = 0.5, seed: int = 0
+) -> np.ndarray:
+    """Parameters of refits, shape (resamples, p), in the order shared, then sensor by sensor.
+
+    The residuals of the logarithm are cut into blocks of two correlation times, which are drawn with replacement and
+    put onto the fitted curve; the prior's means are drawn too, as if they had been measured with its sd.
+    """
+    rng = np.random.default_rng(seed)
+    curve = law.forecast(fitted.programme, fitted.time_s, dt_s=dt_s)
+    left = np.log(np.where(fitted.readings > 0, fitted.readings, np.nan)) - np.log(curve)
+    gap = float(np.median(np.diff(fitted.time_s)))
+    block = int(np.clip(round(2 * law.correlation_s / gap), 1, len(left)))
+    free = prior.sd > 0
+    start = np.append(law.shared, law.sensors)[free]
+    drawn = []
+    for _ in range(resamples):
+        firsts = rng.integers(0, len(left) - block + 1, -(-len(left) // block))
+        rows = (firsts[:, None] + np.arange(block)).ravel()[: len(left)]
+        moved = replace(fitted, readings=curve * np.exp(left[rows]))
+        shaken = replace(
+            prior,
+            shared=prior.shared + prior.shared_sd * rng.normal(size=prior.shared.shape),
+            sensors=prior.sensors + prior.sensors_sd * rng.normal(size=prior.sensors.shape),
+        )
+        again = fit_trace(moved, shaken, dt_s=dt_s, steps=25, start=start)
+        drawn.append(np.append(again.shared, again.sensors))
+    return np.array(drawn)

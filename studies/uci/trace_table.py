@@ -7,16 +7,14 @@ from typing import Any
 import numpy as np
 
 from studies.uci.dynamic_response import SENSOR_COLUMNS, SHARED_COLUMNS, changes_of
-from studies.uci.plateau_choice import FORMS
 from studies.uci.plateau_fit import fit_plateaus
+from studies.uci.plateau_inverse import FORMS
 from studies.uci.plateau_table import PLATEAUS, read_plateaus
 from studies.uci.steady_response import SCALE_PPM
-from studies.uci.trace_bootstrap import bootstrap_trace
-from studies.uci.trace_fit import Prior, Trace, TraceLaw, fit_trace, thinned
-from studies.uci.trace_nulls import NULLS
+from studies.uci.trace_fit import NULLS, Prior, Trace, TraceLaw, bootstrap_trace, fit_trace, thinned
 from unmixnet.inference.scores import Row
 from unmixnet.metrics import bootstrap_interval
-from unmixnet.recordings.formats.uci_parquet import read_uci_parquet
+from unmixnet.recordings.formats.uci_recording import read_uci_parquet
 from unmixnet.recordings.location import data_root
 
 __all__ = [

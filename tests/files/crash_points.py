@@ -18,7 +18,8 @@ from pathlib import Path
 
 import numpy as np
 
-from unmixnet.files import Artefact, ArtefactError, read_artefact, write_artefact, writing
+from unmixnet.files import Artefact, ArtefactError, read_artefact, write_artefact
+from unmixnet.files import artefact as writing
 from unmixnet.files import replacement as places
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unmixnet.files import ArtefactError, read_artefact, write_artefact
-from unmixnet.files.header import check_header
+from unmixnet.files.tensors import check_header
 
 from .attacks import ATTACKS, MARKER, Attack
 from .bundles import SOUND, bundle, forge
@@ -52,7 +52,7 @@ HEADER_ATTACKS = ("a truth value of 7", "metadata in the header", "a name that m
 @pytest.mark.parametrize("name", HEADER_ATTACKS)
 def test_twin_without_our_header_check_an_attack_passes(name: str, tmp_path: Path, monkeypatch):
     ATTACKS[name][1](tmp_path / "bundle")
-    monkeypatch.setattr("unmixnet.files.weights.check_header", lambda raw, where: ())
+    monkeypatch.setattr("unmixnet.files.tensors.check_header", lambda raw, where: ())
     assert read_artefact(tmp_path / "bundle").tensors
 
 

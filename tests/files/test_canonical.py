@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmixnet.files import ArtefactError
-from unmixnet.files.canonical import DEEPEST, decode, decode_canonical, encode
+from unmixnet.files.canonical_json import DEEPEST, decode, decode_canonical, encode
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),

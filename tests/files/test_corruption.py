@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmixnet.files import ArtefactError, read_artefact, write_artefact
-from unmixnet.files.manifest import parse_manifest
+from unmixnet.files.artefact_format import parse_manifest
 
 from .bundles import SOUND, bundle, container, forge, manifest, slot
 from .damage import ACCIDENTS, undetected
@@ -36,7 +36,7 @@ def test_two_thousand_accidents_are_all_detected(sound: Path, measured):
 
 
 def test_twin_without_hashes_accidents_pass(sound: Path, monkeypatch):
-    monkeypatch.setattr("unmixnet.files.reading._verified", lambda place, entry: (place / entry.name).read_bytes())
+    monkeypatch.setattr("unmixnet.files.artefact._verified", lambda place, entry: (place / entry.name).read_bytes())
     assert undetected(sound, 30, seed=0)
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from unmixnet.files import ArtefactError, fingerprint
-from unmixnet.files.weights import DTYPES, pack_tensors, unpack_tensors
+from unmixnet.files.tensors import DTYPES, pack_tensors, unpack_tensors
 
 from .bundles import bundle
 

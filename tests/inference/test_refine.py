@@ -7,7 +7,7 @@ import pytest
 
 from tests.inference.bundle import tiny
 from unmixnet.inference.refine import refine
-from unmixnet.inference.windows import encode, reconstruct
+from unmixnet.model.predict import encode, reconstruct
 
 NOISE = (0.05, 0.05, 0.05)
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from unmixnet.live.protocol import protocol_line
+from unmixnet.live.lines import protocol_line
 
 NAMES = ("MOX1", "MOX2", "MOX3", "MOX4")
 

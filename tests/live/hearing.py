@@ -3,7 +3,7 @@
 import numpy as np
 
 from unmixnet.examples import example_recording
-from unmixnet.inference.bundle import Bundle, find_bundle, load_bundle
+from unmixnet.inference.bundle import Bundle
 from unmixnet.live.engine import Engine, EngineState
 from unmixnet.live.estimate import Estimate
 from unmixnet.live.sample import Sample
@@ -15,7 +15,7 @@ AIR_S = 15
 
 
 def shipped() -> Bundle:
-    return load_bundle(find_bundle("simulated"))
+    return load_model("simulated")
 
 
 def odour() -> np.ndarray:
@@ -53,7 +53,7 @@ def recording(bundle: Bundle, rows: np.ndarray, rate: float = RATE, label=None) 
     return Recording(
         np.arange(len(rows)) / rate,
         np.array(rows, float),
-        bundle.ready.channels,
+        bundle.preprocessing.channels,
         ("counts",) * M,
         rate,
         "simulated",

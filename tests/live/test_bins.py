@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmixnet.live.bins import start_bins
-from unmixnet.live.scale import Scale
-from unmixnet.recordings.response import Response, respond
+from unmixnet.live.exposure import Scale, start_bins
+from unmixnet.recordings.preprocessing import Response, respond
 
 
 @given(st.lists(st.floats(0.001, 3.0), min_size=12, max_size=12), st.integers(0, 2**32 - 1))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from unmixnet.live.clock import MILLIS, Clock
+from unmixnet.live.lines import MILLIS, Clock
 
 
 def times(*readings: tuple[float, float | None]) -> list[float]:

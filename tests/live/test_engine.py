@@ -25,7 +25,7 @@ TRUTH = parse_recipe(example_recording().stem)
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    made = Engine.of(BUNDLE, BUNDLE.ready.channels, every_s=5.0)
+    made = Engine.of(BUNDLE, BUNDLE.preprocessing.channels, every_s=5.0)
     made.warm()
     return made
 
@@ -52,7 +52,7 @@ def test_an_estimate_is_what_unmix_says_of_the_same_window(engine, heard):
         assert getattr(last, name) == pytest.approx(getattr(answer, name), abs=1e-3)
     assert last.residual == pytest.approx(answer.fit, rel=1e-3)
     np.testing.assert_allclose(last.reconstructed_time_s, answer.time_s + first / RATE, atol=1e-6)
-    mean, logit = np.array(BUNDLE.ready.mean), lambda counts: np.log(counts / (1023 - counts))
+    mean, logit = np.array(BUNDLE.preprocessing.mean), lambda counts: np.log(counts / (1023 - counts))
     made = logit(last.reconstructed) - logit(stream()[first])
     np.testing.assert_allclose(made, answer.reconstructed, atol=2e-3, err_msg=str(mean))
 
@@ -114,7 +114,7 @@ def size(value) -> int:
 
 def test_the_memory_does_not_grow(engine):
     silent = dataclasses.replace(engine, every_s=1e9)
-    object.__setattr__(silent, "look", engine.look)
+    object.__setattr__(silent, "compiled", engine.compiled)
     _, early = hear(silent, samples(air(60)))
     _, late = hear(silent, samples(air(600), start_s=60), early)
     assert size(late) == size(early) < 60_000
@@ -163,13 +163,15 @@ def test_clean_air_is_nothing_above_background(engine):
 
 
 def test_drift_of_clean_air_is_reported_and_can_be_accepted(engine):
-    slow = np.linspace(0, 0.3, 1500)[:, None] * np.array([1, 0, 0, 0]) * BUNDLE.ready.sd[0]
+    slow = np.linspace(0, 0.3, 1500)[:, None] * np.array([1, 0, 0, 0]) * BUNDLE.preprocessing.sd[0]
     level = np.log(air(150) / (1023 - air(150))) + slow
     said, state = hear(engine, samples(1023 / (1 + np.exp(-level))))
     assert state.exposure.onset is None and 0.1 < said[-1].drift[0] < 0.35
     assert np.max(np.abs(said[-1].drift[1:])) < 0.1
     accepted = engine.clean_air(state)
-    np.testing.assert_allclose(accepted.exposure.level, np.mean(level[-100:], axis=0) / BUNDLE.ready.sd, atol=0.05)
+    np.testing.assert_allclose(
+        accepted.exposure.level, np.mean(level[-100:], axis=0) / BUNDLE.preprocessing.sd, atol=0.05
+    )
 
 
 def test_after_clean_air_another_odour_is_a_new_exposure(engine):
@@ -198,9 +200,9 @@ def test_old_and_impossible_samples_are_left_out(engine):
 
 def test_channels_are_found_by_name(engine, heard):
     order = [2, 0, 3, 1]
-    names = ["humidity", *(BUNDLE.ready.channels[i] for i in order)]
+    names = ["humidity", *(BUNDLE.preprocessing.channels[i] for i in order)]
     other = Engine.of(BUNDLE, names, every_s=5.0)
-    object.__setattr__(other, "look", engine.look)
+    object.__setattr__(other, "compiled", engine.compiled)
     rows = np.column_stack([np.full(len(stream()), 50.0), stream()[:, order]])
     assert told(hear(other, samples(rows))[0]) == told(heard[0])
 
@@ -209,10 +211,10 @@ def test_what_cannot_listen_is_refused():
     with pytest.raises(UnmixError, match="no channel MOX3"):
         Engine.of(BUNDLE, ("MOX1", "MOX2", "MOX4"))
     with pytest.raises(ConfigError, match="expected a positive time"):
-        Engine.of(BUNDLE, BUNDLE.ready.channels, every_s=0)
-    filtering = dataclasses.replace(BUNDLE, ready=dataclasses.replace(BUNDLE.ready, low_pass_Hz=0.1))
+        Engine.of(BUNDLE, BUNDLE.preprocessing.channels, every_s=0)
+    filtering = dataclasses.replace(BUNDLE, preprocessing=dataclasses.replace(BUNDLE.preprocessing, low_pass_Hz=0.1))
     with pytest.raises(ConfigError, match="filters"):
-        Engine.of(filtering, BUNDLE.ready.channels)
+        Engine.of(filtering, BUNDLE.preprocessing.channels)
 
 
 def test_every_number_is_plain_and_the_physics_closes(heard):
@@ -221,4 +223,4 @@ def test_every_number_is_plain_and_the_physics_closes(heard):
     assert max(vars(last.closure).values()) < 1e-4
     assert len(last.states.concentration_ppm) == len(last.states.cells)
     assert np.all((last.states.coverage >= 0) & (last.states.coverage <= 1))
-    assert read_recording(example_recording()).channels == BUNDLE.ready.channels
+    assert read_recording(example_recording()).channels == BUNDLE.preprocessing.channels

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmixnet.live.framing import LONGEST_LINE, Framing
+from unmixnet.live.lines import LONGEST_LINE, Framing
 
 
 @given(st.lists(st.binary(max_size=30).map(lambda b: b.replace(b"\n", b"")), max_size=20), st.integers(1, 17))

@@ -8,7 +8,7 @@ import pytest
 from tests.inference.bundle import tiny
 from unmixnet.errors import ConfigError
 from unmixnet.recordings.recording import ChannelHealth, Mixture, Recording
-from unmixnet.training.lesson import check_lesson, groups_of, lesson_config
+from unmixnet.training.few_shot import check_lesson, groups_of, lesson_config
 
 
 def taken(shares: dict[str, float], seed: int, *, seconds: float = 20.0) -> Recording:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from tests.live.faults import FAULTS, NAMES, damaged, sound_line
 from unmixnet.live import lines
-from unmixnet.live.lines import REASONS, LineParser
-from unmixnet.live.protocol import ProtocolLine, crc16, protocol_line, read_protocol
+from unmixnet.live.lines import REASONS, LineParser, ProtocolLine, crc16, protocol_line, read_protocol
 from unmixnet.live.sample import Rejected, Sample
 
 

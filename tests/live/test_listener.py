@@ -7,8 +7,7 @@ import pytest
 
 from tests.live.full_disk import full_disk
 from unmixnet.live import listener as module
-from unmixnet.live.backlog import OVERFLOW, Backlog
-from unmixnet.live.listener import Listener
+from unmixnet.live.listener import OVERFLOW, Backlog, Listener
 from unmixnet.live.sample import Rejected, Sample, SourceEvent
 from unmixnet.live.store import Store
 

@@ -8,7 +8,7 @@ import pytest
 
 from unmixnet.cli.devices import devices
 from unmixnet.errors import UnmixError
-from unmixnet.live.sources.ports import list_ports
+from unmixnet.live.sources.serial_port import list_ports
 
 BOARD = {
     "device": "/dev/serial/by-id/usb-Arduino_Uno",

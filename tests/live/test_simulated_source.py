@@ -9,9 +9,8 @@ import pytest
 
 from unmixnet.examples import example_recording
 from unmixnet.live.sample import Sample, SourceError
-from unmixnet.live.sources import nose
-from unmixnet.live.sources.nose import CHUNK, SimulatedNose, mixture_of
-from unmixnet.live.sources.simulated import SimulatedSource
+from unmixnet.live.sources import simulated as nose
+from unmixnet.live.sources.simulated import CHUNK, SimulatedNose, SimulatedSource, mixture_of
 from unmixnet.recordings.reader import read_recording
 from unmixnet.recordings.simulated import CLEAN_AIR, FULL_SCALE_COUNTS, Setting, drift, plan_of, shares
 

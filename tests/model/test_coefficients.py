@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cases import seeds
-from unmixnet.model.features import N_CELL, N_EDGE, cell_features, edge_features
+from unmixnet.model.layers import N_CELL, N_EDGE, cell_features, edge_features
 from unmixnet.model.unmixnet import _embeddings
 from unmixnet.physics.readout import target
 from unmixnet.physics.state import Status, check, clean_air, verdicts

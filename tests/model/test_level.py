@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 from tests.cases import seeds
-from unmixnet.model.level import N_FEATURES, LevelNorm, level_features
+from unmixnet.model.trunk import N_FEATURES, LevelNorm, level_features
 
 from .tiny import filled, finite, quick_jit
 

@@ -13,7 +13,7 @@ from unmixnet.model.release import CONCENTRATION
 from unmixnet.physics.adsorption import stationary_coverage
 from unmixnet.physics.conditions import air_concentration
 from unmixnet.physics.rollout import rollout
-from unmixnet.training.losses.conservation import conservation_loss
+from unmixnet.training.losses import conservation_loss
 
 from .tiny import CHAMBER, K, M, inference, model, quick_jit
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.cases import seeds
 from unmixnet.errors import ConfigError
-from unmixnet.model.modulation import Modulation, from_zero
+from unmixnet.model.layers import Modulation, from_zero
 from unmixnet.model.settings import Settings
 
 from .tiny import filled, quick_jit

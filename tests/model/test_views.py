@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from tests.cases import seeds
-from unmixnet.model.views import LAGS_S, Views
+from unmixnet.model.trunk import LAGS_S, Views
 
 from .tiny import quick_jit
 

@@ -43,7 +43,7 @@ def fill(folder: Path) -> Path:
     (folder / "IN" / "one.csv").write_text(for_every_model(recording))
     (folder / "jar.toml").write_text((ROOT / "examples" / "jar.toml").read_text())
     (folder / "MODEL").symlink_to(find_bundle("simulated"))
-    reader = ROOT / "src" / "unmixnet" / "export" / "numpy_reader.py"
+    reader = ROOT / "src" / "unmixnet" / "inference" / "onnx" / "numpy_reader.py"
     (folder / reader.name).write_text(reader.read_text())
     return folder
 

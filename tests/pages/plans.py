@@ -19,7 +19,7 @@ STANDS_FOR = {
 """Placeholders whose name says too little, machines that stand in for the reader's, and fewer rows."""
 LONG_BLOCKS = ("docs/calibrated-simulator.md", "docs/scale.md")
 """Pages whose Python takes longer than `make test` should wait."""
-NAMES = ("unmixnet live", "unmixnet data", "unmixnet reproduce", "unmixnet bench")
+NAMES = ("unmixnet live", "unmixnet data", "python -m studies", "python -m studies bench")
 """Sentences that speak of a command by its name: it wants more than that to do anything."""
 
 
@@ -43,7 +43,7 @@ class Plan:
 
 
 def _study(name: str, *more: str, data: bool = False) -> Plan:
-    return Plan(f"unmixnet reproduce {name}", LONG, (*more, "--out", f"{name.split()[0]}-rows.json"), data)
+    return Plan(f"python -m studies {name}", LONG, (*more, "--out", f"{name.split()[0]}-rows.json"), data)
 
 
 _TINY = ("--quick", "--only", "mean", "--only", "mlp", "--work", "work")
@@ -60,8 +60,8 @@ PLANS = (
     ),
     Plan("unmixnet unmix-archive", LONG),
     Plan("unmixnet live", LIVE, ("--port", "0", "--store", "{store}")),
-    Plan("unmixnet bench solver", LONG, ("--quick",)),
-    Plan("unmixnet bench training", LONG),
+    Plan("python -m studies bench solver", LONG, ("--quick",)),
+    Plan("python -m studies bench training", LONG),
     Plan("unmixnet calibrate", LONG, ("--quick", "--seconds", "10"), data=True),
     _study("ablation", "--study", "high-coupling", "--quick", "--only", "mean", "--work", "work", data=True),
     _study("audit", data=True),
@@ -75,11 +75,11 @@ PLANS = (
     _study("states", "--quick", "--world", "frozen", "--only", "adr-gnn", "--work", "work", data=True),
     _study("uci --only dynamic", "--hours", "2", "--rate", "5", "--work", "work", data=True),
     _study("uci", "--only", "traces", "--seeds", "1", "--work", "work", data=True),
-    Plan("unmixnet reproduce figures", CHECKOUT, ("--redraw", "--out", "out/img")),
+    Plan("python -m studies figures", CHECKOUT, ("--redraw", "--out", "out/img")),
     Plan("python numpy_reader.py", LONG),
     Plan("python -m studies.tables", CHECKOUT),
     Plan("python -m studies.bench.scale", CHECKOUT, ("--quick",)),
-    Plan("python studies/bench/reader.py", CHECKOUT),
+    Plan("python -m studies.bench.reader", CHECKOUT),
     Plan("make", CHECKOUT),
     Plan("pip install", INSTALL),
     Plan("pipx install", INSTALL),

@@ -19,6 +19,8 @@ from tests.pages.said import ROOT
 from tests.released import CLEAN, wheel  # noqa: F401
 
 ONE_TEST = {"make test": "the_version_is_the_same", "make soak": "two_thousand_mixtures_sum_to_zero"}
+STAMPS = (".core", ".docs", ".tests", ".checks")
+"""What the Makefile leaves in the environment once a part of it is installed; the others come after the core."""
 ASKS = ("make vulnerabilities",)
 """Needs a service of the network, and has a test of its own."""
 
@@ -26,8 +28,8 @@ ASKS = ("make vulnerabilities",)
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory) -> Path:
     """The files that git knows, with their times, beside a link to the environment."""
-    if not (ROOT / ".venv" / ".installed").exists() or not (ROOT / ".git").exists():
-        pytest.skip("needs a checkout that `make` has set up")
+    if not all((ROOT / ".venv" / name).exists() for name in (*STAMPS, "../.git")):
+        pytest.skip("needs a checkout that `make soak` has set up")
     folder = tmp_path_factory.mktemp("checkout")
     told = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(lambda name: (ROOT / name).is_file(), told.splitlines()):
@@ -36,12 +38,13 @@ def copy(tmp_path_factory) -> Path:
     vendor = "src/unmixnet/live/page/vendor"
     if (ROOT / vendor).is_dir():
         shutil.copytree(ROOT / vendor, folder / vendor, dirs_exist_ok=True)
-    # its own stamp, newer than every file: nobody sets the shared environment up anew
+    # its own stamps, newer than every file: nobody sets the shared environment up anew
     (folder / ".venv").mkdir()
     for part in (ROOT / ".venv").iterdir():
-        if part.name != ".installed":
+        if part.name not in STAMPS:
             (folder / ".venv" / part.name).symlink_to(part)
-    (folder / ".venv" / ".installed").touch()
+    for name in STAMPS:
+        (folder / ".venv" / name).touch()
     return folder
 
 

@@ -22,7 +22,7 @@ from tests.live.linked import linked
 from tests.model.tiny import model
 from tests.pages.desk import commands, desk, words_of  # noqa: F401
 from tests.pages.plans import LIVE, LONG, LONG_BLOCKS, plan_of
-from tests.pages.said import with_page
+from tests.pages.said import ROOT, with_page
 from unmixnet.training.calibration import FrozenSimulator
 
 
@@ -56,7 +56,7 @@ def test_a_long_command_runs(desk, command, measured, request):  # noqa: F811
     ray = request.getfixturevalue("cluster") if "10.0.0.1" in command else ""
     words = words_of(command, ray=ray)
     began = time.monotonic()
-    done = subprocess.run(program(words), capture_output=True, text=True)
+    done = subprocess.run(program(words), capture_output=True, text=True, env=os.environ | {"PYTHONPATH": str(ROOT)})
     measured(f"seconds of {' '.join(words)}", round(time.monotonic() - began, 1))
     assert done.returncode in plan.codes, done.stderr[-3000:]
 
@@ -151,9 +151,8 @@ def test_the_ten_lines_of_the_readme_train_a_model_that_beats_the_mean(measured)
     assert done.returncode == 0, done.stderr[-3000:]
     error = float(done.stdout.split()[-1])
     measured("mean absolute error that the README's ten lines print", error)
-    from unmixnet.recordings.arrays import arrays_of
-    from unmixnet.recordings.datasets import load
+    from unmixnet.recordings.datasets import arrays_of, load_dataset
 
-    data = load("simulated")
+    data = load_dataset("simulated")
     mean, truth = arrays_of(data, "training")[1].mean(axis=0), arrays_of(data, "test_seen")[1]
     assert error < abs(truth - mean).mean()

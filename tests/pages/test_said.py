@@ -6,7 +6,7 @@ import pytest
 
 from tests.pages.plans import CHECKOUT, INSTALL, LIVE, LONG, PLANS, QUICK, plan_of
 from tests.pages.said import ROOT, everywhere, in_blocks, in_sentences
-from tests.pages.taken import short_of_words, unknown, whole
+from tests.pages.taken import APPS, short_of_words, unknown, whole
 
 BLOCKS, SENTENCES = everywhere(in_blocks), everywhere(in_sentences)
 
@@ -15,12 +15,12 @@ def test_pages_have_commands():
     assert len(BLOCKS) > 30 and len(SENTENCES) > 20
 
 
-@pytest.mark.parametrize("command", [one for one in BLOCKS if one.startswith("unmixnet ")])
+@pytest.mark.parametrize("command", [one for one in BLOCKS if one.startswith(APPS)])
 def test_a_command_of_a_block_is_one_that_the_program_takes(command):
     assert unknown(command) == ""
 
 
-@pytest.mark.parametrize("command", [one for one in SENTENCES if one.startswith("unmixnet ")])
+@pytest.mark.parametrize("command", [one for one in SENTENCES if one.startswith(APPS)])
 def test_a_command_of_a_sentence_exists(command):
     assert unknown(command) == "" or short_of_words(command), "a sentence need not say everything"
 
@@ -56,7 +56,7 @@ def test_every_command_is_run_by_somebody():
 
 
 PAGE = """
-    unmixnet reproduce dreams    # nobody knows it
+    python -m studies dreams    # nobody knows it
 
 ```console
 $ curl https://example.org/install \\
@@ -69,7 +69,7 @@ It is installed.
 docker run it
 ```
 
-Then `unmixnet bench dreams`, `git clone`, and `unmixnet unmix`, which is only a name; `unmixnet check FILE…` is known.
+Then `python -m studies bench dreams`, `git clone` and `unmixnet unmix`, a name; `unmixnet check FILE…` is known.
 """
 
 
@@ -77,9 +77,9 @@ def test_twin_a_command_that_nobody_runs_is_noticed_wherever_it_stands():
     assert alone(in_blocks(PAGE)) == [
         "curl https://example.org/install --output it",
         "docker run it",
-        "unmixnet reproduce dreams",
+        "python -m studies dreams",
     ]
-    assert alone([*filter(whole, in_sentences(PAGE))]) == ["unmixnet bench dreams", "git clone"]
+    assert alone([*filter(whole, in_sentences(PAGE))]) == ["python -m studies bench dreams", "git clone"]
 
 
 def test_every_plan_is_still_needed_and_has_a_test():

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from unmixnet.recordings.datasets import load
+from unmixnet.recordings.datasets import load_dataset
 from unmixnet.recordings.download import FetchError
 from unmixnet.recordings.fetch import fetch
 
@@ -40,7 +40,7 @@ def test_a_data_set_is_fetched_file_by_file_and_can_be_loaded(home: Home, tmp_pa
     assert (report.fetched, report.already_there) == (6, 0)
     assert sum(arrived) == report.total_bytes
     assert not (tmp_path / "smellnet" / "base_data").exists()
-    dataset = load("smellnet-mixture", tmp_path)
+    dataset = load_dataset("smellnet-mixture", tmp_path)
     assert sum(len(recording) for _, recording in dataset.recordings("training_new")) == sum(range(20, 26))
 
 
@@ -98,7 +98,7 @@ def test_the_uci_archive_is_unpacked_and_read_through_its_cache(home: Home, tmp_
     report = fetch("uci-dynamic", tmp_path, mirror=home.url)
     assert report.fetched == 2
     assert not list((tmp_path / "uci322").glob("*.zip"))
-    dataset = load("uci-dynamic", tmp_path)
+    dataset = load_dataset("uci-dynamic", tmp_path)
     assert [len(recording) for _, recording in dataset.recordings("full")] == [30, 20]
     assert fetch("uci-dynamic", tmp_path, mirror=home.url).already_there == 2
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.audit.noise import is_white_noise
+from unmixnet.recordings.audit.computed_files import is_white_noise
 from unmixnet.recordings.coherence import coherence
-from unmixnet.recordings.datasets import load
+from unmixnet.recordings.datasets import load_dataset
 from unmixnet.recordings.fingerprints import fingerprints
 from unmixnet.recordings.labels import COMPONENTS, parse_recipe
-from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.recordings.recording import ChannelHealth, Recording
 
 SHAPE = {"almond": np.array([1.0, 0.2]), "clove": np.array([0.3, 1.0])}
@@ -61,7 +61,7 @@ def test_mixtures_are_left_out_and_absent_components_are_an_error():
 
 
 def test_smellnet_fingerprints_are_nearly_parallel_so_that_theorem_1_promises_no_pair(smellnet):
-    data = load("smellnet-mixture", smellnet.parent)
+    data = load_dataset("smellnet-mixture", smellnet.parent)
     pure = [entry for entry in data.of("training_new") if entry.label and len(entry.label.support) == 1]
     recordings = [recording for recording in map(data.read, pure) if not is_white_noise(recording.readings)]
     ready = Preprocessing(recordings[0].channels, standardise=False, first_rows=600)

@@ -5,18 +5,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from studies.states.simulated_truth import true_states
-from unmixnet.recordings.datasets import load
-from unmixnet.recordings.high_coupling import HIGH_COUPLING, TYPICAL_MOL
+from studies.states.state_scores import true_states
+from unmixnet.recordings.datasets import load_dataset
 from unmixnet.recordings.protocols import protocol
-from unmixnet.recordings.simulated import Setting, is_simulated, plan_of, setting_of, shares, simulated_dataset
-from unmixnet.simulation.simulated_nose import solve, true_process
-from unmixnet.simulation.simulated_world import FOODS
+from unmixnet.recordings.simulated import (
+    HIGH_COUPLING,
+    TYPICAL_MOL,
+    Setting,
+    is_simulated,
+    plan_of,
+    setting_of,
+    shares,
+    simulated_dataset,
+)
+from unmixnet.simulation.simulated_nose import FOODS, solve, true_process
 
 
 @pytest.fixture(scope="module")
 def setting() -> Setting:
-    return setting_of(load("high-coupling"))
+    return setting_of(load_dataset("high-coupling"))
 
 
 def peaks(setting: Setting, released: np.ndarray) -> np.ndarray:

@@ -131,7 +131,7 @@ def test_any_bytes_are_read_or_refused(tmp_path_factory, raw: bytes):
 def test_the_tally_would_notice_an_error_that_is_not_ours(tmp_path: Path, monkeypatch):
     path = tmp_path / "almond.csv"
     path.write_bytes(text(mixture()))
-    monkeypatch.setattr("unmixnet.recordings.reader.find_header", lambda source: 1 / 0)
+    monkeypatch.setattr("unmixnet.recordings.formats.format.find_header", lambda source: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         Tally().try_one(path)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unmixnet.recordings.onset import find_onset
+from unmixnet.recordings.fingerprints import find_onset
 
 TIME = np.arange(600) / 10
 

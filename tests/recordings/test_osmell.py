@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from unmixnet.errors import UnmixError
 from unmixnet.examples import example_recording
-from unmixnet.recordings.formats import osmell_zip
+from unmixnet.recordings.formats import osmell_manifest as osmell_zip
 from unmixnet.recordings.formats.osmell import OsmellError, OsmellEvent, osmell_bytes, read_osmell, write_osmell
 from unmixnet.recordings.reader import read_recording
 from unmixnet.recordings.recording import ChannelHealth, Mixture, Recording

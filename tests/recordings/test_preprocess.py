@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.preprocessing import Baseline, Preprocessing, Response
 from unmixnet.recordings.recording import ChannelHealth, Recording
-from unmixnet.recordings.response import Baseline, Response
 
 
 def recording(readings: np.ndarray, device: str = "nose") -> Recording:

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unmixnet.recordings.datasets import load
+from unmixnet.recordings.datasets import load_dataset
 from unmixnet.recordings.labels import parse_recipe
 from unmixnet.recordings.pieces import Fold, Piece, SplitError, episodes, folds_of_episodes, forward_pieces
 from unmixnet.recordings.protocols import NAMES, hold_out, protocol
@@ -119,7 +119,7 @@ def test_a_folder_with_a_manifest_has_the_same_splits(tmp_path):
         label, split = ["coffee", "tea", "coffee50_tea50"][i % 3], "test" if i > 8 else "train"
         rows.append(f"r{i}.csv,{label},day{i // 4},{split}")
     (tmp_path / "manifest.csv").write_text("\n".join(rows) + "\n")
-    assert load("folder", tmp_path).entries[0].label == parse_recipe("coffee")
+    assert load_dataset("folder", tmp_path).entries[0].label == parse_recipe("coffee")
     (fold,) = protocol("folder:manifest", tmp_path).folds
     assert (len(fold.train), len(fold.test)) == (9, 3)
     assert [fold.name for fold in protocol("folder:leave-session-out", tmp_path).folds] == [

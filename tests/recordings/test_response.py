@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.response import Response, early_level, log_conductance, respond
+from unmixnet.recordings.preprocessing import Response, early_level, log_conductance, respond
 
 RNG = np.random.default_rng(0)
 Y = RNG.uniform(100, 900, size=(50, 3))

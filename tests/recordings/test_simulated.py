@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from studies.simulator.simulated_bounds import recording_bounds
-from studies.states.simulated_truth import true_states
+from studies.simulator.bounds import recording_bounds
+from studies.states.state_scores import true_states
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.inference import fingerprints as pure
 from unmixnet.physics.species import SPECIES
 from unmixnet.recordings.coherence import coherence
-from unmixnet.recordings.datasets import Entry, load
+from unmixnet.recordings.datasets import Entry, load_dataset
+from unmixnet.recordings.preprocessing import log_conductance
 from unmixnet.recordings.protocols import hold_out, protocol
 from unmixnet.recordings.protocols import measured as measured_recordings
-from unmixnet.recordings.response import log_conductance
 from unmixnet.recordings.simulated import (
     NOISE_COUNTS,
     VOLATILES,
@@ -31,7 +31,7 @@ SMALL = Setting(4, sessions=2)
 
 @pytest.fixture(scope="module")
 def dataset():
-    return load("simulated")
+    return load_dataset("simulated")
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_the_protocols_hold_180_recordings_for_training_and_test_seen_and_unseen
 
 
 def test_eight_sensors_smell_the_same_recipes(dataset):
-    other = load("simulated-8")
+    other = load_dataset("simulated-8")
     assert (other.name, setting_of(other).sensors, setting_of(dataset).sensors) == ("simulated-8", 8, 4)
     assert other.entries == dataset.entries
 
@@ -235,7 +235,7 @@ def test_a_model_on_the_coarse_chamber_comes_close_but_did_not_make_the_data(tru
 def test_the_truth_of_measured_data_is_not_known(tmp_path):
     (tmp_path / "a.csv").write_text("timestamp_ms,NO2\n0,1\n100,2\n")
     with pytest.raises(ConfigError, match="truth behind folder is not known"):
-        true_states(load("folder", tmp_path), [0])
+        true_states(load_dataset("folder", tmp_path), [0])
 
 
 @pytest.mark.parametrize("indices", [[], [96], [-1]])
@@ -261,7 +261,7 @@ def test_bounds_are_finite_everything_acts_and_a_known_support_helps():
 
 @pytest.mark.soak
 def test_the_noise_of_smellnet_is_what_was_measured(smellnet, measured):
-    data = load("smellnet-mixture", smellnet.parent)
+    data = load_dataset("smellnet-mixture", smellnet.parent)
     pieces = measured_recordings(data)["training_new"]
     rows = [data.read(Entry(piece.path, "training_new", piece.label)).readings[:600] for piece in pieces]
     sd = np.median([np.diff(row, axis=0).std(axis=0) / np.sqrt(2) for row in rows], axis=0)

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from unmixnet.recordings.codes import ChannelHealth, Code
-from unmixnet.recordings.datasets import load
+from unmixnet.recordings.datasets import load_dataset
 from unmixnet.recordings.recording import Recording
 
 
 @pytest.fixture(scope="module")
 def base(data_folder: Path) -> dict[str, Recording]:
-    dataset = load("smellnet-base", data_folder)
+    dataset = load_dataset("smellnet-base", data_folder)
     return {Path(entry.path).stem: recording for entry, recording in dataset.recordings()}
 
 
@@ -44,7 +44,7 @@ def test_no_sentinel_survives_in_the_readings(base):
 
 def test_every_mixture_recording_is_read_at_ten_hertz_with_four_channels(data_folder: Path):
     codes: Counter = Counter()
-    for entry, recording in load("smellnet-mixture", data_folder).recordings("test_seen", "test_unseen"):
+    for entry, recording in load_dataset("smellnet-mixture", data_folder).recordings("test_seen", "test_unseen"):
         assert recording.channels == ("NO2", "C2H5OH", "VOC", "CO")
         assert recording.sample_rate_Hz == pytest.approx(10.0)
         assert len(recording) in (600, 900) and recording.label == entry.label

@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmixnet.recordings.codes import Code
+from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.formats.timebase import from_column, from_rate
-from unmixnet.recordings.refusal import ReadError
 
 
 def column(ticks, unit: str = "ms"):

@@ -22,7 +22,7 @@ def recording():
 
 
 def trace(ready, recording):
-    return trace_of(recording, ready.ready, ready.config)
+    return trace_of(recording, ready.ready, rate_Hz=ready.config.model.rate_Hz, window=ready.config.window)
 
 
 def test_the_trace_is_what_training_saw(ready, recording):

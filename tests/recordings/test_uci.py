@@ -151,7 +151,7 @@ def test_two_million_rows_are_read_no_slower_than_pandas_in_under_a_gigabyte(tmp
 
     rows = 2_000_000
     results = measure(rows, tmp_path)
-    store("reader", f"python studies/bench/reader.py {rows}", results)
+    store("reader", f"python -m studies.bench.reader {rows}", results)
     tables.main()
     assert results["pandas_over_ours"] >= 1.0
     assert results["peak_MB"]["ours"] < 1000

@@ -14,7 +14,7 @@ BUNDLE = shipped()
 
 @pytest.fixture(scope="module")
 def engine() -> Engine:
-    made = Engine.of(BUNDLE, BUNDLE.ready.channels)
+    made = Engine.of(BUNDLE, BUNDLE.preprocessing.channels)
     made.warm()
     return made
 
@@ -35,8 +35,8 @@ def test_an_estimate_a_second_at_a_hundred_times_real_time(engine, measured):
 def test_a_day_of_samples_leaves_the_state_as_large_as_a_minute(engine, measured):
     import pickle
 
-    silent = Engine.of(BUNDLE, BUNDLE.ready.channels, every_s=1e9)
-    object.__setattr__(silent, "look", engine.look)
+    silent = Engine.of(BUNDLE, BUNDLE.preprocessing.channels, every_s=1e9)
+    object.__setattr__(silent, "compiled", engine.compiled)
     _, state = hear(silent, samples(air(120)))
     early, minute = len(pickle.dumps(state)), air(60)
     for number in range(24 * 60):

@@ -22,9 +22,9 @@ from unmixnet.model.release import CONCENTRATION
 from unmixnet.model.settings import Settings
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.recordings.datasets import Dataset
-from unmixnet.recordings.high_coupling import TYPICAL_MOL
 from unmixnet.recordings.pieces import Piece
 from unmixnet.recordings.recording import Mixture
+from unmixnet.recordings.simulated import TYPICAL_MOL
 from unmixnet.simulation.builders import portable_enose
 
 HIGH = STUDIES["ablation"][0]

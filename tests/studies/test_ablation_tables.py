@@ -12,7 +12,7 @@ ROW = {"split": "test", "level": "recording", "sd": 0.01, "lo": 0.1, "hi": 0.2, 
 
 def page(tmp_path, name: str, **record) -> str:
     path = tmp_path / f"{name.split(':')[0]}.json"
-    path.write_text(json.dumps(provenance("unmixnet reproduce it", **record)))
+    path.write_text(json.dumps(provenance("python -m studies it", **record)))
     return filled(f"<!-- table {name} -->\n<!-- end -->", tmp_path)
 
 
@@ -110,4 +110,4 @@ def test_the_direct_inverse_stands_beside_both_answers_with_its_error(tmp_path, 
 @pytest.mark.parametrize("name", ["ablation:scores", "efficiency:costs"])
 def test_what_is_not_measured_says_how(name, tmp_path):
     text = filled(f"<!-- table {name} -->\n<!-- end -->", tmp_path)
-    assert f"run `unmixnet reproduce {name.split(':')[0]}`" in text
+    assert f"run `python -m studies {name.split(':')[0]}`" in text

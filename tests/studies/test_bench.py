@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from studies.bench import case, solver
-from studies.bench.figure import draw_work_precision
+from studies.bench.solver import draw_work_precision
 
 
 def test_plain_and_default_path_agree():
@@ -76,7 +76,7 @@ def _fake_ask(kind, **request):
 
 
 def test_command_prints_one_json_object_and_writes_the_figure(monkeypatch, tmp_path):
-    from unmixnet.cli import app
+    from studies.__main__ import app
 
     monkeypatch.setattr(solver, "_ask", _fake_ask)
     output, plot = tmp_path / "solver.json", tmp_path / "work_precision.png"
@@ -92,7 +92,7 @@ def test_command_prints_one_json_object_and_writes_the_figure(monkeypatch, tmp_p
 
 
 def test_command_shows_a_table(monkeypatch):
-    from unmixnet.cli import app
+    from studies.__main__ import app
 
     monkeypatch.setattr(solver, "_ask", _fake_ask)
     result = CliRunner().invoke(app, ["bench", "solver", "--quick"])

@@ -1,4 +1,4 @@
-"""`unmixnet reproduce` and `unmixnet fingerprints` as a user meets them."""
+"""`python -m studies` and `unmixnet fingerprints` as a user meets them."""
 
 import json
 import os
@@ -12,8 +12,11 @@ import pytest
 from studies.options import selection
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, "-m", "unmixnet", *arguments], capture_output=True, text=True)
+def run(*arguments: str, program: str = "studies") -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-m", program, *arguments], capture_output=True, text=True, cwd=ROOT)
+
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +29,7 @@ def data_folder() -> Path:
 
 def test_json_is_one_object_and_a_second_run_resumes(data_folder, tmp_path):
     target = tmp_path / "peers.json"
-    common = ("reproduce", "peers", "--only", "plateaus", "--seeds", "1", "--out", str(target), "--json")
+    common = ("peers", "--only", "plateaus", "--seeds", "1", "--out", str(target), "--json")
     first = json.loads(run(*common).stdout)
     assert first["tables"] == ["plateaus"] and first["rows"] and json.loads(target.read_text()) == first
     again = json.loads(run(*common, "--resume").stdout)
@@ -34,12 +37,12 @@ def test_json_is_one_object_and_a_second_run_resumes(data_folder, tmp_path):
 
 
 def test_an_unknown_table_names_the_known_ones():
-    done = run("reproduce", "peers", "--only", "offical")
+    done = run("peers", "--only", "offical")
     assert done.returncode == 2 and "official" in done.stderr and done.stdout == ""
 
 
 def test_without_data_the_error_says_where_to_get_it(tmp_path):
-    done = run("fingerprints", "smellnet-mixture", "--data", str(tmp_path / "nowhere"))
+    done = run("fingerprints", "smellnet-mixture", "--data", str(tmp_path / "nowhere"), program="unmixnet")
     assert done.returncode == 2 and "data fetch" in done.stderr and "Traceback" not in done.stderr
 
 
@@ -60,7 +63,7 @@ def test_scores_come_again_from_stored_predictions_without_training(tmp_path):
         tmp_path / "predictions" / "simulated.parquet",
         [answers("truth", truth), answers("oracle", truth), answers("shrug", np.full((8, 12), 1 / 12))],
     )
-    again = ("reproduce", "simulated", "--from-predictions", "--out", str(target), "--json")
+    again = ("simulated", "--from-predictions", "--out", str(target), "--json")
     found = json.loads(run(*again).stdout)
     error = {row["model"]: row["mean"] for row in found["rows"] if row["metric"] == "MAE"}
     assert error == {"oracle": 0, "shrug": pytest.approx(2 * 11 / 144)}
@@ -78,7 +81,7 @@ def test_scores_come_again_from_stored_predictions_without_training(tmp_path):
     ],
 )
 def test_a_study_that_cannot_be_run_says_what_can(arguments, hint):
-    done = run("reproduce", "simulated", *arguments)
+    done = run("simulated", *arguments)
     assert done.returncode == 2 and hint in done.stderr and done.stdout == "" and "Traceback" not in done.stderr
 
 

@@ -103,7 +103,7 @@ def test_the_answer_alone_needs_no_solver(kind, monkeypatch):
 @pytest.mark.soak
 def test_the_quick_run_prints_one_object_with_every_kind():
     done = subprocess.run(
-        [sys.executable, "-m", "unmixnet", "reproduce", "efficiency", "--quick", "--json"],
+        [sys.executable, "-m", "studies", "efficiency", "--quick", "--json"],
         capture_output=True,
         text=True,
         check=True,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from studies.figures.confusion_record import confusion_record
+from studies.figures.confusion import confusion_record
 from studies.figures.failures import (
     clustered,
     confusion,

@@ -8,21 +8,17 @@ import pytest
 from matplotlib.figure import Figure
 from typer.testing import CliRunner
 
-from studies.figures.abstained import abstention_record
-from studies.figures.abstention import abstention_caption, draw_abstention
-from studies.figures.blocks import draw_blocks
-from studies.figures.confusion import confusion_caption, draw_confusion, worst_pairs
-from studies.figures.confusion_record import confusion_record
+from studies.__main__ import app
+from studies.figures.abstention import abstention_caption, abstention_record, draw_abstention
+from studies.figures.confusion import confusion_caption, confusion_record, draw_confusion, worst_pairs
+from studies.figures.diagrams import draw_blocks, draw_overview
 from studies.figures.drift import binned, draw_drift, drift_caption
 from studies.figures.fingerprint_map import draw_fingerprints, fingerprint_caption
 from studies.figures.gallery import FIGURES, chosen_figures
-from studies.figures.overview import draw_overview
-from studies.figures.reconstructed import MODELS, reconstruction_record
-from studies.figures.reconstruction import draw_reconstruction, reconstruction_caption
+from studies.figures.reconstruction import MODELS, draw_reconstruction, reconstruction_caption, reconstruction_record
 from studies.figures.shares import chance_hit, draw_shares, hits_by_number, shares_caption
 from studies.figures.stored import Table
 from studies.tables.figure_parts import failures_part, figures_part
-from unmixnet.cli import app
 from unmixnet.errors import ConfigError
 from unmixnet.files.provenance import provenance
 
@@ -104,7 +100,7 @@ def record() -> dict:
     mates = np.random.default_rng(4).uniform(size=(K, K))
     found = {"bundle": "made-up", "digest": "0" * 64, "splits": {"seen": _doubts(), "unseen": _doubts(9)}}
     unknown = {"substance": "food 1", "unknown": 3, "known": 4, "auroc": 0.5, "lo": 0.2, "hi": 0.8}
-    made = provenance("unmixnet reproduce figures") | {
+    made = provenance("python -m studies figures") | {
         "fingerprints": prints,
         "confusion": confusion_record({"leave-support-out": _table()}, NAMES, prints, 0.5 * (mates + mates.T)),
         "drift": {"leave-session-out": _drift()},
@@ -227,7 +223,7 @@ def test_failures_means_all_of_them_and_an_unknown_figure_is_refused():
 
 
 def test_the_command_writes_a_picture_and_its_caption(tmp_path):
-    done = CliRunner().invoke(app, ["reproduce", "figures", "--only", "blocks", "--out", str(tmp_path), "--json"])
+    done = CliRunner().invoke(app, ["figures", "--only", "blocks", "--out", str(tmp_path), "--json"])
     assert done.exit_code == 0, done.output
     assert (tmp_path / "fig_blocks.png").read_bytes().startswith(b"\x89PNG")
     assert "blocks" in json.loads((tmp_path / "fig_captions.json").read_text())

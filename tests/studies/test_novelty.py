@@ -11,9 +11,8 @@ from studies.harness.variants import changed
 from studies.harness.work import Work
 from studies.novelty.novelty import leave_out, novelty_config, novelty_rows, novelty_turn
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.datasets import Dataset, Entry, load
-from unmixnet.recordings.pieces import Piece
-from unmixnet.recordings.recall import Recall
+from unmixnet.recordings.datasets import Dataset, Entry, load_dataset
+from unmixnet.recordings.pieces import Piece, Recall
 from unmixnet.recordings.recording import ChannelHealth, Mixture, Recording
 
 FOODS = ("apple", "banana", "clove")
@@ -60,7 +59,7 @@ def test_the_substance_is_gone_from_training_and_from_the_known(turn):
 def test_known_and_unknown_come_from_sessions_that_training_does_not_have(dataset):
     turn = novelty_turn(dataset, None)
     trained = {piece.session for piece in turn.train}
-    for name in load(dataset).components:
+    for name in load_dataset(dataset).components:
         novel = leave_out(turn, name)
         asked = (*novel.unknown, *(piece for pieces in novel.turn.tests.values() for piece in pieces))
         assert novel.unknown and not trained & {piece.session for piece in asked}

@@ -10,7 +10,7 @@ from studies.peers.controls import run_control
 from studies.peers.peers import names, run_table
 from studies.peers.tables import TABLES
 from studies.uci.plateau_peers import run_plateaus
-from unmixnet.recordings.recall import Recall
+from unmixnet.recordings.pieces import Recall
 
 STORED = Path(__file__).parents[2] / "studies" / "results" / "peers.json"
 TABLE = {table.name: table for table in TABLES}

@@ -165,14 +165,13 @@ def test_facts_say_how_each_model_was_trained(whole, jobs):
 
 
 def test_kept_weights_give_the_predictions_again(whole, jobs):
-    from studies.harness.benches import NetworkBench
-    from studies.harness.inverse_bench import trained
-    from unmixnet.recordings.recall import Recall
-    from unmixnet.training.answers import answers
+    from studies.harness.benches import NetworkBench, trained
+    from unmixnet.model.predict import window_ratios
+    from unmixnet.recordings.pieces import Recall
 
     job = next(job for job in jobs if job.variant.name == "mlp")
     bench = NetworkBench(running.config_of(job.study, job.variant, OPTIONS), job.turn, Recall(None))
-    guess = answers(trained(bench, job, whole), bench.windows(job.turn.tests["simulated:seen"])[0])
+    guess = window_ratios(trained(bench, job, whole), bench.windows(job.turn.tests["simulated:seen"])[0])
     np.testing.assert_array_equal(guess, whole.read(job).guesses["simulated:seen"].values)
 
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from studies.session.draws import drawn
-from studies.session.models import MAPS, Known, added, mapped, of_labels, through_law
+from studies.session.models import MAPS, Known, added, drawn, mapped, of_labels, through_law
 from studies.steady.posterior import steady_posterior
 from unmixnet.errors import ConfigError
 from unmixnet.recordings.pieces import Piece

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from studies.states.networks import gauged
-from studies.states.physical import QUANTITIES, PhysicalStates, compared
-from studies.states.trajectory_errors import mean_row, rmse_row, squared_errors, units
+from studies.states.physical import QUANTITIES, PhysicalStates, compared, mean_row, rmse_row, squared_errors, units
 
 NAMES = ("states:real:seen", "test_seen", "a model", "RMSE C")
 ARRAYS = ("concentration", "flux", "coverage", "mass")

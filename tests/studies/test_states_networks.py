@@ -10,8 +10,8 @@ import pytest
 
 from studies.states.networks import restored
 from unmixnet.errors import ConfigError
+from unmixnet.inference.bundle.storage import to_tensors
 from unmixnet.model.baselines import BASELINES
-from unmixnet.training.checkpoint import to_tensors
 
 
 def _model(name: str, seed: int) -> Any:

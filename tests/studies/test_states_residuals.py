@@ -8,11 +8,10 @@ import pytest
 
 from studies.states.residuals import mass_errors, ms_residuals
 from studies.states.worlds import frozen_states, laws_of
-from unmixnet.inference.precision import single_precision
+from unmixnet.model.predict import single_precision
 from unmixnet.simulation.builders import portable_enose
 from unmixnet.training.calibration import FrozenSimulator
-from unmixnet.training.calibration.priors import prior_of
-from unmixnet.training.calibration.theta import Jar, process_of
+from unmixnet.training.calibration.theta import Jar, prior_of, process_of
 
 SHARES = np.array([[1.0, 0.0], [0.5, 0.7]])
 

@@ -9,8 +9,8 @@ from studies.states.nuisances import Nuisances
 from studies.states.sips_simulator import SipsSimulator
 from studies.states.worlds import ROWS, _dataset, _matched
 from unmixnet.recordings.datasets import Dataset, Entry
+from unmixnet.recordings.preprocessing import log_conductance
 from unmixnet.recordings.recording import Mixture
-from unmixnet.recordings.response import log_conductance
 
 SENSORS = ("a", "b", "c", "d")
 

@@ -79,7 +79,7 @@ def test_every_study_has_its_nulls_and_an_unknown_model_is_refused():
 def test_a_table_shows_the_best_in_bold_and_the_floor_apart(rows):
     kept = [asdict(row) for row in rows.values()]
     told = {"recordings": dict.fromkeys(PROTOCOLS, 9), "training": 40}
-    record = provenance("unmixnet reproduce states", rows=kept, worlds={"sips": told}, missing=["sips: mlp"])
+    record = provenance("python -m studies states", rows=kept, worlds={"sips": told}, missing=["sips: mlp"])
     lines = states_part(record, "sips/unseen")
     (reference,) = [line for line in lines if line.startswith("| reference")]
     (oracle,) = [line for line in lines if line.startswith("| oracle")]

@@ -12,17 +12,17 @@ from studies.harness.folds import grouped, turns_of
 from studies.harness.run import Options, config_of, idle, task_of, turn_jobs
 from studies.harness.variants import ABLATIONS, BASELINES, UNMIXNET, Classical, Inverse, Network, changed
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.datasets import load
+from unmixnet.model.predict import predict_ratios
+from unmixnet.model.spec import build_model
+from unmixnet.recordings.datasets import load_dataset
 from unmixnet.recordings.pieces import Fold, Piece
 from unmixnet.recordings.protocols import Protocol
 from unmixnet.recordings.samples import Task
-from unmixnet.training.objective import predict_ratios
 from unmixnet.training.recipes import recipe
-from unmixnet.training.run import build_model
 
 ALL = [study for studies in STUDIES.values() for study in studies]
 WHOLE = [study for study in ALL if study not in STUDIES["ablation"]]
-AIR = {"air": (0.0,) * 4, "sign": (1.0,) * 4, "seed": 0}
+AIR = {"air": (0.0,) * 4, "sign": (1.0,) * 4}
 
 
 @pytest.mark.parametrize("study", WHOLE, ids=lambda study: study.name)
@@ -69,7 +69,7 @@ def test_an_ablation_that_changes_nothing_is_not_run_and_said_to_be_idle():
 def test_an_ablation_reaches_the_model(variant):
     config = config_of(STUDIES["simulated"][0], variant, Options())
     names = tuple("abcd")
-    model = jax.eval_shape(lambda: build_model(config, names, names, **AIR))
+    model = jax.eval_shape(lambda: build_model(config.spec(names, names, **AIR), seed=0))
     for key, value in variant.changes.items():
         section, name = key.split(".")
         assert getattr(model.settings if section == "model" else config.recipe.weights, name) == value
@@ -80,7 +80,7 @@ def test_a_size_reaches_the_model():
     width = {}
     for size in ("small", "paper"):
         config = config_of(STUDIES["simulated"][0], UNMIXNET, Options(size=size))
-        width[size] = jax.eval_shape(lambda c=config: build_model(c, names, names, **AIR)).species.shape[1]
+        width[size] = jax.eval_shape(lambda c=config: build_model(c.spec(names, names, **AIR), seed=0)).species.shape[1]
     assert width["paper"] > width["small"]
 
 
@@ -89,10 +89,10 @@ def test_a_size_reaches_the_model():
 def test_every_model_takes_the_windows_of_every_recipe(study, variant):
     config = config_of(study, variant, Options())
     channels, names = tuple(map(str, range(6))), tuple(map(str, range(50)))
-    about = {"air": (0.0,) * 6, "sign": (1.0,) * 6, "seed": 0}
+    about = {"air": (0.0,) * 6, "sign": (1.0,) * 6}
 
     def answer():
-        return predict_ratios(build_model(config, names, channels, **about), jnp.zeros((config.window, 6)))
+        return predict_ratios(build_model(config.spec(names, channels, **about), seed=0), jnp.zeros((config.window, 6)))
 
     assert jax.eval_shape(answer).shape == (50,)
 
@@ -171,7 +171,7 @@ def test_an_unknown_study_or_model_names_the_known_ones():
 @pytest.fixture(scope="module")
 def one_out() -> Protocol:
     """Every support of the simulated data left out once."""
-    data = load("simulated")
+    data = load_dataset("simulated")
     pieces = tuple(Piece(entry.path, entry.label, entry.session) for entry in data.entries)
     supports = sorted({"+".join(sorted(piece.label.support)) for piece in pieces})
     folds = [

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from studies.uci.plateau_choice import FORMS
+from studies.uci.plateau_inverse import FORMS
 from studies.uci.plateau_table import LAW, plateau_rows, run_law
 from studies.uci.tables import gather_uci, reproduce_uci
 from unmixnet.errors import ConfigError

@@ -5,20 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from studies.harness.code import PEER, code_version, stripped
 from studies.harness.definitions import STUDIES, chosen
 from studies.harness.folds import Turn
 from studies.harness.remaining_time import Pace, in_words
 from studies.harness.run import Options, jobs_of
 from studies.harness.variants import UNMIXNET
-from studies.harness.work import Facts, Finished, Guess, Job, Work, fingerprint
-from unmixnet.recordings.datasets import load
+from studies.harness.work import PEER, Facts, Finished, Guess, Job, Work, code_version, fingerprint, stripped
+from unmixnet.recordings.datasets import load_dataset
 from unmixnet.recordings.pieces import Piece
 
 
 @pytest.fixture(scope="module")
 def turn() -> Turn:
-    data = load("simulated")
+    data = load_dataset("simulated")
     pieces = [Piece(entry.path, entry.label, entry.session) for entry in data.entries[:6]]
     return Turn("all", data, tuple(pieces[:4]), {"simulated:seen": tuple(pieces[4:])}, {"simulated:seen": "test"})
 

@@ -26,7 +26,7 @@ from unmixnet.training.epoch import (
     start_state,
     steps_per_epoch,
 )
-from unmixnet.training.losses.weights import Weights
+from unmixnet.training.losses import Weights
 from unmixnet.training.objective import Recipe, batch_loss
 from unmixnet.training.trainer import TrainingError, fit
 

@@ -50,10 +50,10 @@ FAILS = (
 def _compile_little():
     build, drawn = run.build_model, {}
 
-    def build_once(config, components, channels, *, seed, **sensors):
-        key = (config.tag, len(components), len(channels), seed)
-        if config.model.name == "unmixnet" or key not in drawn:
-            drawn[key] = build(config, components, channels, seed=seed, **sensors)
+    def build_once(spec, *, seed):
+        key = (spec.network, spec.settings, spec.window, len(spec.components), len(spec.channels), seed)
+        if spec.network == "unmixnet" or key not in drawn:
+            drawn[key] = build(spec, seed=seed)
         return drawn[key]
 
     with pytest.MonkeyPatch.context() as patch:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from tests.model.tiny import K, M, finite, largest, model, quick_jit, ratios, windows
-from unmixnet.training.losses.mixture import class_loss, mixture_loss
-from unmixnet.training.losses.weights import Weights
-from unmixnet.training.objective import Batch, Recipe, batch_loss, fingerprints, predict_ratios
+from unmixnet.model.predict import predict_ratios
+from unmixnet.training.losses import Weights, class_loss, mixture_loss
+from unmixnet.training.objective import Batch, Recipe, batch_loss, fingerprints
 
 from .runs import mlp, with_values
 
@@ -17,7 +17,7 @@ MODEL, B = model(), 2
 BATCH = Batch(windows(B), ratios(B))
 AIR, SD, SIGN = jnp.full(M, -2.0), jnp.ones(M), jnp.asarray([1.0, -1.0])
 PHYSICS = ("species", "materials", "release", "flow", "diffusivity", "kinetics", "transduction")
-RECONSTRUCT = Weights(mix=0.0, class_=0.0, rec=1.0, freq=1.0, ident=0.0, entropy=0.0)
+RECONSTRUCT = Weights(mix=0.0, rec=1.0, freq=1.0, ident=0.0, entropy=0.0)
 
 
 def loss(model, batch, recipe, key):

@@ -6,15 +6,15 @@ import numpy as np
 
 from studies.harness.variants import changed
 from tests.inference.bundle import tiny
-from unmixnet.inference.precision import single_precision
+from unmixnet.model.predict import single_precision
+from unmixnet.model.spec import build_model
 from unmixnet.training.calibrate_bundle import evidence_in
 from unmixnet.training.make_bundle import make_bundle
-from unmixnet.training.run import build_model
 from unmixnet.training.trainer import Fit
 
 
 def mlp(ready, seed):
-    return build_model(ready.config, ready.components, ready.ready.channels, air=ready.air, sign=ready.sign, seed=seed)
+    return build_model(ready.spec, seed=seed)
 
 
 def test_what_is_chosen_on_validation_recordings_is_the_judges_and_only_the_gauge_is_the_models():

@@ -8,7 +8,7 @@ import pytest
 
 from studies.harness.variants import changed
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.training.config import parse_training
 from unmixnet.training.examples import Examples
 from unmixnet.training.run import clean_air, prepare, train

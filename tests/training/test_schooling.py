@@ -12,8 +12,7 @@ import pytest
 from tests.model.tiny import QUICK, M, T, model, quick_jit
 from unmixnet.training.epoch import Plan
 from unmixnet.training.objective import Recipe, virtual_loss
-from unmixnet.training.pretraining import Nuisances, _residual, calibrate_physics
-from unmixnet.training.schooling import school
+from unmixnet.training.pretraining import Nuisances, _residual, calibrate_physics, school
 from unmixnet.training.virtual import Leftover, Nuisance, bank_of, virtual_batch
 
 from .runs import arrays

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.cases import seeds
 from tests.model.tiny import K, M, T, finite, largest, model, quick_jit
-from unmixnet.training.losses.mixture import mixture_loss
+from unmixnet.training.losses import mixture_loss
 from unmixnet.training.virtual import Leftover, Nuisance, bank_of, random_ratios, virtual_batch
 
 from .runs import with_values

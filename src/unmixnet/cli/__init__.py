@@ -2,7 +2,6 @@
 
 import os
 import sys
-from importlib.util import find_spec
 
 import typer
 
@@ -25,9 +24,10 @@ from unmixnet.cli import (
     validate,
 )
 from unmixnet.cli.compilation_cache import keep_programs
+from unmixnet.cli.output import error_message
 from unmixnet.errors import UnmixError
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "run"]
 
 app = typer.Typer(
     name="unmixnet",
@@ -52,21 +52,20 @@ app.command("validate")(validate.validate)
 app.command("check")(check.check)
 app.command("audit")(audit.audit)
 app.command("fingerprints")(fingerprints.fingerprints)
-if find_spec("studies"):  # in a checkout
-    from studies import __main__ as reproduce
-    from studies.bench import command as bench
-
-    app.add_typer(bench.app, name="bench")
-    app.add_typer(reproduce.app, name="reproduce")
 app.add_typer(data.app, name="data")
 
 
 def main() -> None:
-    """Run the command line; an `UnmixError` becomes one line on stderr and exit code 2."""
+    """Run the command line."""
+    run(app)
+
+
+def run(command: typer.Typer) -> None:
+    """Run a command line; an `UnmixError` becomes one line on stderr and exit code 2."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     keep_programs()
     try:
-        app()
+        command()
     except UnmixError as error:
-        print(f"unmixnet: {error}", file=sys.stderr)
+        error_message(error)
         sys.exit(2)

@@ -1,6 +1,5 @@
 """`unmixnet unmix-archive IN OUT`: every window of every recording of a folder, as Parquet."""
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmixnet.cli.output import busy, emit, say
+from unmixnet.cli.output import message, print_json, progress, spinner
 from unmixnet.cli.unmix import DEFAULT
 
 if TYPE_CHECKING:
@@ -37,48 +36,46 @@ def unmix_archive(
 
     Exit code 2 if something could not be answered; OUT/errors.parquet says what and why.
     """
-    from unmixnet.inference.archive.places import place_of
+    from unmixnet.inference.archive.workers import place_of
 
     place = place_of(ray, workers)
-    with busy("opening the model"):
+    with spinner("opening the model"):
         from unmixnet.inference.archive.run import unmix_archive as run
         from unmixnet.inference.bundle import find_bundle, load_bundle
 
         folder = find_bundle(model)
         bundle = load_bundle(folder)
     try:
-        with _progress(archive) as watch:
+        with _counts(archive) as watch:
             report = run(archive, out, bundle, folder, place=place, watch=watch)
     except KeyboardInterrupt:
-        say("Stopped. Run the same command again: it goes on where it stopped.")
+        message("Stopped. Run the same command again: it goes on where it stopped.")
         raise typer.Exit(130) from None
     if as_json:
-        emit(_as_json(report, bundle, out))
+        print_json(_as_json(report, bundle, out))
     else:
         _show(report, out)
     raise typer.Exit(2 if report.totals.refused else 0)
 
 
 @contextmanager
-def _progress(archive: Path) -> Iterator[Callable[["Unit", "Done"], None]]:
+def _counts(archive: Path) -> Iterator[Callable[["Unit", "Done"], None]]:
     """A line on stderr for each refusal, and how far the run is: a spinner, or now and then a line."""
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
-    files, windows, spoken = 0, 0, time.monotonic()
-    with console.status(f"unmixing {archive} (a worker compiles for some seconds first)") as status:
+    files, windows, printed_at = 0, 0, time.monotonic()
+    with progress() as display:
+        bar = display.bar(f"unmixing {archive} (a worker compiles for some seconds first)")
 
         def watch(unit: "Unit", done: "Done") -> None:
-            nonlocal files, windows, spoken
+            nonlocal files, windows, printed_at
             for trouble in done.troubles:
                 if trouble.kind == "refused":
                     line = "" if trouble.line is None else f", line {trouble.line}"
-                    print(f"{trouble.file}{line}: {trouble.reason}", file=sys.stderr)
+                    message(f"{trouble.file}{line}: {trouble.reason}")
             files, windows = files + len(unit.inputs), windows + sum(done.windows)
-            status.update(f"{files:,} files, {windows:,} windows")
-            if not console.is_terminal and time.monotonic() - spoken > _SILENCE_S:
-                print(f"{files:,} files, {windows:,} windows", file=sys.stderr, flush=True)
-                spoken = time.monotonic()
+            bar.update(f"{files:,} files, {windows:,} windows")
+            if time.monotonic() - printed_at > _SILENCE_S:
+                display.log(f"{files:,} files, {windows:,} windows")
+                printed_at = time.monotonic()
 
         yield watch
 
@@ -111,10 +108,12 @@ def _show(report: "Report", out: Path) -> None:
     totals = report.totals
     rate = report.fresh_windows / max(report.seconds, 1e-9)
     before = f", {report.known:,} were answered before" if report.known else ""
-    say(f"{report.fresh:,} files{before}; {report.fresh_windows:,} windows in {report.seconds:.1f} s ({rate:,.0f}/s).")
-    say(f"{out / 'windows'} holds {totals.windows:,} windows of {totals.files:,} files.")
+    message(
+        f"{report.fresh:,} files{before}; {report.fresh_windows:,} windows in {report.seconds:.1f} s ({rate:,.0f}/s)."
+    )
+    message(f"{out / 'windows'} holds {totals.windows:,} windows of {totals.files:,} files.")
     if totals.refused or totals.jumps:
-        say(
+        message(
             f"{totals.refused:,} refusals and {totals.jumps:,} jumps in time: see {out / 'errors.parquet'} "
             "(file, line, kind, reason)."
         )

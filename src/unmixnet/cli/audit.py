@@ -1,12 +1,12 @@
 """`unmixnet audit DIR`: what is wrong with a folder of recordings, for people or (`--json`) for programs."""
 
 import dataclasses
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from unmixnet.cli.output import Styled, bold, message, print_json, print_text, progress
 
 if TYPE_CHECKING:
     from unmixnet.recordings.audit import AuditReport
@@ -20,18 +20,17 @@ def audit(
     report: Annotated[Path | None, typer.Option(metavar="OUT.html", help="Write a page.")] = None,
 ) -> None:
     """Find copies, computed files, sessions, label conflicts, dead channels and leaks."""
-    from unmixnet.cli.progress import stages
     from unmixnet.recordings.audit import audit_folder
 
-    with stages() as progress:
-        result = audit_folder(folder, progress=progress)
+    with progress() as display:
+        result = audit_folder(folder, progress=display)
     if report is not None:
         from unmixnet.recordings.audit.page import write_page
 
         write_page(result, report)
-        print(f"Wrote {report}", file=sys.stderr)
+        message(f"Wrote {report}")
     if as_json:
-        print(json.dumps(_as_object(result), indent=1, allow_nan=False))
+        print_json(_as_object(result))
     else:
         _print_text(result)
 
@@ -44,18 +43,15 @@ def _as_object(result: "AuditReport") -> dict:
 
 
 def _print_text(result: "AuditReport") -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.padding import Padding
-
     from unmixnet.recordings.audit.statements import headline, statements
 
-    console = Console(highlight=False)
-    console.print(f"[bold]{escape(headline(result))}[/bold]\n")
-    sign = {"serious": "[red]✗[/red]", "notice": "[yellow]![/yellow]", "good": "[green]✓[/green]"}
+    print_text(bold(headline(result)), "\n", wrap=True)
     for item in statements(result):
-        console.print(f"{sign[item.weight]} [bold]{escape(item.title)}[/bold]")
-        console.print(Padding(escape(item.what), (0, 0, 0, 2)))
+        print_text(_SIGNS[item.weight], " ", bold(item.title), wrap=True)
+        print_text(item.what, indent=2, wrap=True)
         if item.advice:
-            console.print(Padding(f"[dim]{escape(item.advice)}[/dim]", (0, 0, 0, 2)))
-    console.print("\nPictures and the list of files: [bold]--report audit.html[/bold]. Everything: --json")
+            print_text(Styled(item.advice, "dim"), indent=2, wrap=True)
+    print_text("\nPictures and the list of files: ", bold("--report audit.html"), ". Everything: --json", wrap=True)
+
+
+_SIGNS = {"serious": Styled("✗", "red"), "notice": Styled("!", "yellow"), "good": Styled("✓", "green")}

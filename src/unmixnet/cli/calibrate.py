@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from unmixnet.cli.output import emit, say, table
+from unmixnet.cli.output import Bar, bold, message, print_json, print_table, progress
 
 __all__ = ["calibrate"]
 
@@ -38,7 +38,7 @@ def calibrate(
     from unmixnet.training.calibration.command import ITERATIONS, QUICK, calibrate_protocol, write_report
 
     name = dataset if protocol is None else f"{dataset}:{protocol}"
-    with _bars() as (watch, tell):
+    with _stage_bars() as watch:
         outcome = calibrate_protocol(
             name,
             output,
@@ -47,46 +47,41 @@ def calibrate(
             seconds=seconds,
             held_out=not quick,
             watch=watch,
-            say=tell,
+            say=message,
         )
         values = write_report(outcome, output)
     if as_json:
-        emit(values)
+        print_json(values)
     else:
         _show(values, output)
 
 
 @contextmanager
-def _bars() -> Iterator[tuple[Callable[[str, int, int, float], None], Callable[[str], None]]]:
-    """A bar for each stage with its loss, on stderr; one line for each stage where stderr is no terminal."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("{task.description:<34}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    tasks: dict[str, Any] = {}
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+def _stage_bars() -> Iterator[Callable[[str, int, int, float], None]]:
+    """A bar for each stage, with its loss."""
+    bars: dict[str, Bar] = {}
+    with progress() as display:
 
         def watch(stage: str, iteration: int, most: int, loss: float) -> None:
-            if iteration == 1 or stage not in tasks:
-                tasks[stage] = bars.add_task(stage, total=most)
-                if not console.is_terminal:
-                    console.print(f"{stage} (at most {most} steps)", highlight=False)
-            bars.update(tasks[stage], completed=iteration, description=f"{stage}, loss {loss:.4g}")
+            if iteration == 1 or stage not in bars:
+                display.log(f"{stage} (at most {most} steps)")
+                bars[stage] = display.bar(stage, most)
+            bars[stage].update(completed=iteration, note=f"loss {loss:.4g}")
 
-        yield watch, lambda text: console.print(text, highlight=False)
+        yield watch
 
 
 def _show(values: dict[str, Any], output: Path) -> None:
     rows = [
-        [f"{one['where']}, {one['levels']}", one["law"], str(one["recordings"]), f"{one['total']:.3f}"]
-        for one in values["scores"]
+        [f"{score['where']}, {score['levels']}", score["law"], score["recordings"], f"{score['total']:.3f}"]
+        for score in values["scores"]
     ]
-    table("Share of variance explained", ["where, levels", "law", "recordings", "R²"], rows)
-    kept = {verdict: sum(one[verdict] for one in values["groups"] if not one["combined"]) for verdict in _VERDICTS}
-    told = ", ".join(f"{count} {verdict}" for verdict, count in kept.items())
-    say(f"Coefficients: {told}.")
-    say(f"Frozen in [bold]{output}[/], {values['sha256'][:16]}…; the report is [bold]{output / 'report.md'}[/]")
+    print_table("Share of variance explained", ["where, levels", "law", "recordings", "R²"], rows)
+    single = [group for group in values["groups"] if not group["combined"]]
+    counts = ", ".join(f"{sum(group[verdict] for group in single)} {verdict}" for verdict in _VERDICTS)
+    message(f"Coefficients: {counts}.")
+    report = output / "report.md"
+    message("Frozen in ", bold(output), f", {values['sha256'][:16]}…; the report is ", bold(report))
 
 
 _VERDICTS = ("determined", "weak", "not determined")

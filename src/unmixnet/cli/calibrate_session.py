@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmixnet.cli.output import busy, emit, say, table
+from unmixnet.cli.output import bold, message, print_json, print_table, spinner
 
 if TYPE_CHECKING:
     from unmixnet.inference.session import SessionCalibration
@@ -36,20 +36,20 @@ def calibrate_session(
     as_json: Annotated[bool, typer.Option("--json", help="Print the calibration as one JSON object.")] = False,
 ) -> None:
     """Find gains and offsets of the sensors in this session; use them with `unmixnet unmix --session FILE`."""
-    with busy("opening the model"):
-        from unmixnet.inference.bundle import find_bundle, load_bundle
+    with spinner("opening the model"):
+        from unmixnet.inference.bundle import load_model
         from unmixnet.inference.session import fit_session
         from unmixnet.recordings.reader import read_recording
 
-        bundle = load_bundle(find_bundle(model))
+        bundle = load_model(model)
     known = [_reference(text) for text in references or []]
     clean = [read_recording(file) for file in clean_air or []]
-    with busy("calibrating (the first time compiles for some seconds)"):
+    with spinner("calibrating (the first time compiles for some seconds)"):
         found = fit_session(bundle, known, clean, method=method)
     output.parent.mkdir(parents=True, exist_ok=True)
     output.write_text(found.to_text() + "\n", encoding="utf-8")
     if as_json:
-        emit(found.to_json() | {"file": str(output)})
+        print_json(found.to_json() | {"file": str(output)})
     else:
         _show(found, output)
 
@@ -88,10 +88,10 @@ def _show(found: "SessionCalibration", output: Path) -> None:
         [name, f"{gain:.3f}", f"{offset:+.3f}"]
         for name, gain, offset in zip(found.channels, found.gain, found.offset, strict=True)
     ]
-    table(f"Session calibration, {found.method}", ["sensor", "gain", "offset [sd]"], rows)
+    print_table(f"Session calibration, {found.method}", ["sensor", "gain", "offset [sd]"], rows)
     if found.references and found.before == found.before:
         how = "on references left out of the fit" if found.left_out else "on the reference that it was fitted to"
-        say(f"Mean error of the shares {how}: {found.before:.3f} before, {found.after:.3f} after.")
+        message(f"Mean error of the shares {how}: {found.before:.3f} before, {found.after:.3f} after.")
     if found.method == "none":
-        say("No calibration made the references better, so this one changes nothing.")
-    say(f"Next: unmixnet unmix FILE --model {found.bundle} --session [bold]{output}[/]")
+        message("No calibration made the references better, so this one changes nothing.")
+    message(f"Next: unmixnet unmix FILE --model {found.bundle} --session ", bold(output))

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unmixnet.cli.output import Styled, bold, print_json, print_table, print_text, progress
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,6 +17,7 @@ __all__ = ["check"]
 
 _SHOWN_IN_FULL = 5
 _LISTED = 20
+_REFUSED = Styled("refused", "bold red")
 
 
 def check(
@@ -29,20 +32,17 @@ def check(
 
     Exit code 0 if every file could be read, 2 if one was refused (with --strict also if one has a warning).
     """
-    from unmixnet.cli.progress import stages
     from unmixnet.recordings.inspection import as_json, check_files, expand
     from unmixnet.recordings.location import DataError
 
     paths = expand(files)
     if not paths:
         raise DataError("no file that may be a recording", where=", ".join(map(str, files)), remedy="Name a file")
-    with stages() as stage:
-        checked = list(check_files(paths, format=format, tick=stage("Checking", len(paths))))
-    failed = any(one.refusal for one in checked) or (strict and any(one.warned for one in checked))
+    with progress() as display:
+        checked = list(check_files(paths, format=format, tick=display("Checking", len(paths))))
+    failed = any(file.refusal for file in checked) or (strict and any(file.warned for file in checked))
     if json_output:
-        import json
-
-        print(json.dumps(as_json(checked, 2 if failed else 0), allow_nan=False))
+        print_json(as_json(checked, 2 if failed else 0))
     else:
         _print(checked)
     raise typer.Exit(2 if failed else 0)
@@ -50,68 +50,59 @@ def check(
 
 def _print(checked: "Sequence[Checked]") -> None:
     """Every file in full if they are few, else what was found and in how many files."""
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=True)
     if len(checked) <= _SHOWN_IN_FULL:
-        for one in checked:
-            _print_file(console, one)
+        for file in checked:
+            _print_file(file)
     else:
-        _print_refused(console, checked)
-        _print_findings(console, checked)
-    read = sum(one.refusal is None for one in checked)
-    warned = sum(one.warned for one in checked)
+        _print_refused(checked)
+        _print_findings(checked)
+    read = sum(file.refusal is None for file in checked)
+    warned = sum(file.warned for file in checked)
     files = "1 file" if len(checked) == 1 else f"{len(checked):,} files"
-    console.print(f"{files}: {read:,} read, {warned:,} of them with warnings, {len(checked) - read:,} refused.")
+    print_text(f"{files}: {read:,} read, {warned:,} of them with warnings, {len(checked) - read:,} refused.")
 
 
-def _print_file(console, one: "Checked") -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    if one.refusal:
-        console.print(f"[bold red]refused[/] {escape(str(one.refusal))}\n")
+def _print_file(file: "Checked") -> None:
+    if file.refusal:
+        print_text(_REFUSED, f" {file.refusal}\n")
         return
-    recording = one.recording
+    recording = file.recording
     assert recording is not None
-    console.print(f"[bold]{escape(one.file)}[/]")
-    console.print(f"  {recording.device}, {len(recording):,} rows, {_duration(recording)}, {_label(recording)}")
-    table = Table(box=None, padding=(0, 2, 0, 2), show_edge=False)
-    for heading in ("channel", "unit", "health", "lowest", "highest"):
-        table.add_column(heading, justify="right" if heading in ("lowest", "highest") else "left")
-    for i, (name, unit, health) in enumerate(zip(recording.channels, recording.units, recording.health, strict=True)):
-        colour = "green" if health == "ok" else "yellow"
-        table.add_row(escape(name), escape(unit), f"[{colour}]{health}[/]", *_range(recording.readings[:, i]))
-    console.print(table)
-    for finding in one.findings:
-        console.print(f"  {finding.code.severity} [bold]{finding.code}[/]: {escape(finding.message)}")
-    console.print()
+    print_text(bold(file.file))
+    print_text(f"  {recording.device}, {len(recording):,} rows, {_duration(recording)}, {_label(recording)}")
+    rows = [
+        [name, unit, Styled(health, "green" if health == "ok" else "yellow"), *_range(recording.readings[:, i])]
+        for i, (name, unit, health) in enumerate(
+            zip(recording.channels, recording.units, recording.health, strict=True)
+        )
+    ]
+    columns = ["channel", "unit", "health", "lowest", "highest"]
+    print_table("", columns, rows, left=("unit", "health"), frame=False)
+    for finding in file.findings:
+        print_text(f"  {finding.code.severity} ", bold(finding.code), f": {finding.message}")
+    print_text()
 
 
-def _print_refused(console, checked: "Sequence[Checked]") -> None:
-    from rich.markup import escape
-
-    refused = [one.refusal for one in checked if one.refusal]
+def _print_refused(checked: "Sequence[Checked]") -> None:
+    refused = [file.refusal for file in checked if file.refusal]
     for error in refused[:_LISTED]:
-        console.print(f"[bold red]refused[/] {escape(str(error))}")
+        print_text(_REFUSED, f" {error}")
     if len(refused) > _LISTED:
-        console.print(f"… and {len(refused) - _LISTED:,} more; --json lists them all")
+        print_text(f"… and {len(refused) - _LISTED:,} more; --json lists them all")
 
 
-def _print_findings(console, checked: "Sequence[Checked]") -> None:
+def _print_findings(checked: "Sequence[Checked]") -> None:
     """For each code: how many files, which channels, what it means, one example."""
-    from rich.markup import escape
-
     groups: dict[Code, dict[str, list[str]]] = {}
-    for one in checked:
-        for finding in one.findings:
+    for file in checked:
+        for finding in file.findings:
             channels = groups.setdefault(finding.code, {})
-            channels.setdefault(finding.channel or "", []).append(one.file)
+            channels.setdefault(finding.channel or "", []).append(file.file)
     for code, channels in sorted(groups.items(), key=lambda item: (item[0].severity, item[0]), reverse=True):
         files = {file for where in channels.values() for file in where}
         named = ", ".join(f"{name} {len(set(where)):,}" for name, where in channels.items() if name)
-        console.print(f"{code.severity} [bold]{code}[/] in {len(files):,} files" + escape(f" ({named})" * bool(named)))
-        console.print(f"    {code.meaning}; for example {escape(Path(min(files)).name)}")
+        print_text(f"{code.severity} ", bold(code), f" in {len(files):,} files" + f" ({named})" * bool(named))
+        print_text(f"    {code.meaning}; for example {Path(min(files)).name}")
 
 
 def _duration(recording) -> str:

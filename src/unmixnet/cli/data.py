@@ -1,11 +1,13 @@
 """`unmixnet data`: which data sets there are, and fetching them."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from unmixnet.cli.transfer import transfer_bar
+from unmixnet.cli.output import print_json, print_text, progress
 
 __all__ = ["app"]
 
@@ -23,36 +25,48 @@ def fetch_command(
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Fetch a data set from its public home; an interrupted fetch continues where it stopped."""
-    import json
     from dataclasses import asdict
 
     from unmixnet.recordings.fetch import fetch
     from unmixnet.recordings.location import default_root
 
     folder = to or default_root()
-    with transfer_bar(f"Fetching {name}") as advance:
-        report = fetch(name, folder, mirror=mirror, progress=advance)
+    with _byte_counter(f"Fetching {name}") as count:
+        report = fetch(name, folder, mirror=mirror, progress=count)
     if name == "uci-dynamic":
         _cache(folder)
     if json_output:
-        print(json.dumps({"schema": "unmixnet.fetch/1", **asdict(report)}))
+        print_json({"schema": "unmixnet.fetch/1", **asdict(report)})
         return
     there = f"{report.already_there:,} were there"
-    print(f"{name}: {report.fetched:,} files fetched, {there}, {report.total_bytes:,} bytes in {report.folder}")
-    print(f"Use it with --data {folder}, or set UNMIXNET_DATA={folder}")
+    print_text(f"{name}: {report.fetched:,} files fetched, {there}, {report.total_bytes:,} bytes in {report.folder}")
+    print_text(f"Use it with --data {folder}, or set UNMIXNET_DATA={folder}")
 
 
 def _cache(folder: Path) -> None:
     """Make the 10 Hz and 1 Hz views of the UCI texts, so that the first use need not wait for them."""
-    from unmixnet.recordings.datasets import load
+    from unmixnet.recordings.datasets import load_dataset
     from unmixnet.recordings.formats.uci_cache import open_view
 
-    dataset = load("uci-dynamic", folder)
+    dataset = load_dataset("uci-dynamic", folder)
     for entry in dataset.of("full"):
         text = dataset.root / entry.path
         size = text.stat().st_size
-        with transfer_bar(f"Caching {entry.path}") as advance:
-            open_view(text, 10, progress=lambda count, advance=advance, size=size: advance(count, size))
+        with _byte_counter(f"Caching {entry.path}") as count:
+            open_view(text, 10, progress=lambda read, count=count, size=size: count(read, size))
+
+
+@contextmanager
+def _byte_counter(text: str) -> Iterator[Callable[[int, int | None], None]]:
+    """A bar that `count(more, total)` advances by so many bytes of a total, as far as it is known."""
+    with progress() as display:
+        bar = display.bar(text, in_bytes=True)
+
+        def count(more: int, total: int | None) -> None:
+            bar.update(total=total)
+            bar.advance(more)
+
+        yield count
 
 
 @app.command("list")
@@ -61,23 +75,22 @@ def list_command(
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Say which data sets are here, and how many recordings each split has."""
-    import json
     from collections import Counter
 
     from unmixnet.errors import UnmixError
-    from unmixnet.recordings.datasets import NAMES, load
+    from unmixnet.recordings.datasets import NAMES, load_dataset
 
-    found: dict[str, dict[str, int] | None] = {}
+    datasets: dict[str, dict[str, int] | None] = {}
     for name in NAMES:
         if name == "folder":
             continue
         try:
-            found[name] = dict(Counter(entry.split for entry in load(name, data).entries))
+            datasets[name] = dict(Counter(entry.split for entry in load_dataset(name, data).entries))
         except UnmixError:
-            found[name] = None
+            datasets[name] = None
     if json_output:
-        print(json.dumps({"schema": "unmixnet.data/1", "datasets": found}))
+        print_json({"schema": "unmixnet.data/1", "datasets": datasets})
         return
-    for name, splits in found.items():
+    for name, splits in datasets.items():
         counts = ", ".join(f"{split} {count:,}" for split, count in splits.items()) if splits else "not here"
-        print(f"{name:18} {counts}")
+        print_text(f"{name:18} {counts}")

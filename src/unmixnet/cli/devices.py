@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from unmixnet.live.sources.ports import Port
+    from unmixnet.live.sources.serial_port import Port
 
 __all__ = ["devices"]
 
@@ -15,31 +15,26 @@ def devices(
     all_ports: Annotated[bool, typer.Option("--all", help="List ports with nothing plugged into them, too.")] = False,
 ) -> None:
     """List serial ports; use one with: unmixnet live --serial PORT."""
-    from unmixnet.live.sources.ports import list_ports
+    from unmixnet.live.sources.serial_port import list_ports
 
     ports = list_ports(everything=all_ports)
     if json_output:
         from dataclasses import asdict
 
-        from unmixnet.cli.output import emit
+        from unmixnet.cli.output import print_json
 
-        emit({"schema": "unmixnet.devices/1", "devices": [asdict(port) for port in ports]})
+        print_json({"schema": "unmixnet.devices/1", "devices": [asdict(port) for port in ports]})
     else:
         _print(ports)
 
 
 def _print(ports: "list[Port]") -> None:
-    from unmixnet.cli.output import say, table
+    from unmixnet.cli.output import message, print_table
 
     if not ports:
-        say("No board found. Plug one in; if it is, try another USB cable: some only charge.")
-        say("Without a board: unmixnet live --simulate")
+        message("No board found. Plug one in; if it is, try another USB cable: some only charge.")
+        message("Without a board: unmixnet live --simulate")
         return
-    table("Serial ports", ["port", "device", "board", "serial number"], [_row(port) for port in ports])
-    say(f"Listen to one with: unmixnet live --serial {ports[0].port}")
-
-
-def _row(port: "Port") -> list[str]:
-    from rich.markup import escape
-
-    return [escape(text) for text in (port.port, port.device, port.board or "unknown", port.serial_number or "–")]
+    rows = [[port.port, port.device, port.board or "unknown", port.serial_number or "–"] for port in ports]
+    print_table("Serial ports", ["port", "device", "board", "serial number"], rows)
+    message(f"Listen to one with: unmixnet live --serial {ports[0].port}")

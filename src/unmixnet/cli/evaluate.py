@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmixnet.cli.output import busy, emit, say, table
+from unmixnet.cli.output import Styled, message, print_json, print_table, progress, spinner
 
 if TYPE_CHECKING:
     from unmixnet.inference.evaluate import Evaluation
@@ -22,20 +22,18 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Score a model per window and per recording, beside the mean of its training."""
-    from unmixnet.cli.progress import stages
-
-    with busy("opening the model"):
-        from unmixnet.inference.bundle import find_bundle, load_bundle
+    with spinner("opening the model"):
+        from unmixnet.inference.bundle import load_model
         from unmixnet.inference.evaluate import evaluate as run
         from unmixnet.inference.evaluate import scoring_set
 
-        bundle = load_bundle(find_bundle(model))
-    with stages() as progress:
-        test = scoring_set(bundle, split, data, fold=fold, progress=progress)
-    with busy(f"scoring {len(test.recordings)} recordings"):
+        bundle = load_model(model)
+    with progress() as display:
+        test = scoring_set(bundle, split, data, fold=fold, progress=display)
+    with spinner(f"scoring {len(test.recordings)} recordings"):
         result = run(bundle, test, allow_seen=seen)
     if as_json:
-        emit({"schema": "unmixnet.evaluate/1", "model": bundle.name, "digest": bundle.digest, **result.to_json()})
+        print_json({"schema": "unmixnet.evaluate/1", "model": bundle.name, "digest": bundle.digest, **result.to_json()})
         return
     _show(result)
 
@@ -47,12 +45,13 @@ def _show(result: "Evaluation") -> None:
         models = list(dict.fromkeys(row.model for row in rows))
         cells = {(row.metric, row.model): f"{row.mean:.3f} [{row.lo:.3f}, {row.hi:.3f}]" for row in rows}
         lines = [[metric, *(cells[metric, model] for model in models)] for metric in metrics]
-        table(f"{result.split}, per {level}", ["metric", *models], lines)
-    say(f"{result.recordings} recordings; {result.measures}. Brackets: 95 % by resampling.")
-    say(
+        print_table(f"{result.split}, per {level}", ["metric", *models], lines)
+    message(f"{result.recordings} recordings; {result.measures}. Brackets: 95 % by resampling.")
+    message(
         f"90 % intervals cover {result.coverage:.0%} of all shares and {result.covered_present:.0%} of those that are "
         f"there; mean width {result.width:.2f}. Called unlike training: {result.unlike:.0%}; nothing above background: "
         f"{result.nothing:.0%}."
     )
     if result.seen:
-        say(f"[yellow]{len(result.seen)} of these recordings were seen in training: this measures memory.[/]")
+        warning = f"{len(result.seen)} of these recordings were seen in training: this measures memory."
+        message(Styled(warning, "yellow"))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unmixnet.cli.output import busy, emit, say
+from unmixnet.cli.output import Styled, bold, message, print_json, spinner
 
 __all__ = ["export"]
 
@@ -18,21 +18,23 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Write a model as ONNX and check it against ONNX Runtime; a file that says something else is not written."""
-    with busy("exporting (this takes a minute)"):
-        from unmixnet.inference.bundle import find_bundle, load_bundle
+    with spinner("exporting (this takes a minute)"):
+        from unmixnet.inference.bundle import load_model
         from unmixnet.inference.onnx.export import export_onnx
 
-        bundle = load_bundle(find_bundle(model))
+        bundle = load_model(model)
         done = export_onnx(bundle, onnx, solver=solver, windows=windows)
     if as_json:
         told = {"file": str(done.path), "bytes": done.size, "windows": done.windows, "difference": done.difference}
         outputs = {"differences": done.checked.differences, "solver": solver}
-        emit({"schema": "unmixnet.export/1", "model": bundle.name, "digest": bundle.digest, **told, **outputs})
+        print_json({"schema": "unmixnet.export/1", "model": bundle.name, "digest": bundle.digest, **told, **outputs})
         return
-    say(
-        f"[bold]{done.path}[/] ({done.size / 1e6:.2f} MB): the {'encoder and solver' if solver else 'encoder'} of "
+    message(
+        bold(done.path),
+        f" ({done.size / 1e6:.2f} MB): the {'encoder and solver' if solver else 'encoder'} of "
         f"{bundle.name}, for any number of windows. ONNX Runtime and jax differ by {done.difference:.1e} at most, on "
-        f"{done.windows} windows. Its metadata say how to use it; docs/export.md has an example without unmixnet."
+        f"{done.windows} windows. Its metadata say how to use it; docs/export.md has an example without unmixnet.",
     )
     if solver:
-        say("[dim]ONNX has no dense solve: where direct_solves is not 0, do not trust the reconstruction.[/]")
+        warning = "ONNX has no dense solve: where direct_solves is not 0, do not trust the reconstruction."
+        message(Styled(warning, "dim"))

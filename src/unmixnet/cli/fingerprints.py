@@ -1,11 +1,11 @@
 """`unmixnet fingerprints DATASET`: which components can this array tell apart?"""
 
-import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from unmixnet.cli.output import message, print_json, print_text
 
 if TYPE_CHECKING:
     from unmixnet.recordings.coherence import Coherence
@@ -36,7 +36,7 @@ def fingerprints(
     result = coherence(prints)
     if figure is not None:
         draw_coherence(result).savefig(figure)
-        print(f"Wrote {figure}", file=sys.stderr)
+        message(f"Wrote {figure}")
     found = {
         "components": dict(zip(prints.components, prints.counts, strict=True)),
         "channels": prints.channels,
@@ -45,7 +45,10 @@ def fingerprints(
         "guaranteed": result.guaranteed,
         "confusable": result.confusable(),
     }
-    print(json.dumps(found, indent=1) if as_json else _text(result))
+    if as_json:
+        print_json(found)
+    else:
+        print_text(_text(result))
 
 
 def _text(result: "Coherence") -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmixnet.cli.output import busy, say
+from unmixnet.cli.output import message, spinner
 
 if TYPE_CHECKING:
     from unmixnet.inference.bundle import Bundle
@@ -42,15 +42,15 @@ def live(
     The page is for this machine only, and nothing leaves it. `unmixnet live --simulate` needs no hardware.
     """
     source = _source(serial, mqtt, replay, simulate, speed, baud)
-    with busy("starting"):
-        from unmixnet.live.sources.extra import live_part
+    with spinner("starting"):
+        from unmixnet.live.sample import live_part
 
         for part in ("starlette", "uvicorn", "sse_starlette"):
             live_part(part)
         from unmixnet.live.hub import Live, LiveSettings
+        from unmixnet.live.server.app import listen, serve
         from unmixnet.live.server.auth import Door, check_address
         from unmixnet.live.server.page_files import check_page
-        from unmixnet.live.server.run import listen, serve
         from unmixnet.live.store import Store
 
         check_page()
@@ -62,7 +62,7 @@ def live(
         _welcome(door.link(), host, browser)
         with suppress(KeyboardInterrupt):
             serve(Live(source, kept, bundle, settings), door, listening, store.with_suffix(".models"))
-    say(f"Stopped. Everything is in {store}.")
+    message(f"Stopped. Everything is in {store}.")
 
 
 def _source(
@@ -95,11 +95,11 @@ def _source(
 
 def _bundle(name: str | None, simulate: bool) -> "Bundle":
     """The chosen model, or the packaged one that suits the source; one that does not is told on the page."""
-    with busy("opening the model"):
-        from unmixnet.inference.bundle import find_bundle, load_bundle, packaged
+    with spinner("opening the model"):
+        from unmixnet.inference.bundle import load_model, packaged
 
         first = SIMULATED if simulate or MODEL not in packaged() else MODEL
-        return load_bundle(find_bundle(name or first))
+        return load_model(name or first)
 
 
 def _welcome(link: str, host: str, browser: bool) -> None:
@@ -107,9 +107,9 @@ def _welcome(link: str, host: str, browser: bool) -> None:
     from unmixnet.live.server.auth import is_loopback
 
     print(link, flush=True)
-    say("Open this link in a browser; it works once. Stop with Ctrl-C.")
+    message("Open this link in a browser; it works once. Stop with Ctrl-C.")
     if not is_loopback(host):
-        say("Others on the network can reach this page with the token; what they send and see is not encrypted.")
+        message("Others on the network can reach this page with the token; what they send and see is not encrypted.")
     if browser:
         import webbrowser
 

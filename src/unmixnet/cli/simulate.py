@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unmixnet.cli.output import busy, emit, say
+from unmixnet.cli.output import message, print_json, spinner
 
 __all__ = ["simulate"]
 
@@ -25,7 +25,7 @@ def simulate(
     from unmixnet.simulation.simulate import simulate as run
 
     config = load_simulation(file)
-    with busy(f"simulating {config.run.duration_s:g} s"):
+    with spinner(f"simulating {config.run.duration_s:g} s"):
         result = run(config)
         write_parquet(result, output)
         if final is not None:
@@ -37,6 +37,6 @@ def simulate(
 
             draw_simulation(result, plot, title=file.stem)
     if as_json:
-        emit({**summary(result), "output": str(output), "plot": str(plot) if plot else None})
+        print_json({**summary(result), "output": str(output), "plot": str(plot) if plot else None})
         return
-    say(f"{len(result.time_s)} steps, status {result.status}: {output}" + (f" and {plot}" if plot else ""))
+    message(f"{len(result.time_s)} steps, status {result.status}: {output}" + (f" and {plot}" if plot else ""))

@@ -1,22 +1,25 @@
 """`unmixnet train CONFIG.toml`: train, calibrate, and write a bundle."""
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unmixnet.cli.output import busy, emit, say, table
+from unmixnet.cli.output import Bar, bold, message, print_json, print_table, progress, spinner
 
 if TYPE_CHECKING:
+    from unmixnet.recordings.recording import Recording
     from unmixnet.training.config import TrainConfig
+    from unmixnet.training.few_shot import Taught
+    from unmixnet.training.few_shot import Watch as StageWatch
     from unmixnet.training.trainer import Fit
 
-__all__ = ["train"]
+__all__ = ["learn_folder", "train"]
 
-Watch = Callable[[dict[str, Any]], None]
+EpochWatch = Callable[[dict[str, Any]], None]
 
 
 def train(
@@ -42,37 +45,36 @@ def train(
     of the folder, and its score is that of recordings left out.
     """
     if config is None:
-        from unmixnet.cli.lesson import learn_folder
-
         learn_folder(folder, output, seed=seed, resume=resume, as_json=as_json)
         return
+
     from unmixnet.training.config import load_training
 
     chosen = _with(load_training(config), seed, folder)
     run = output or Path("runs") / config.stem
     _check_free(run, resume)
-    with busy("starting"):
-        from unmixnet.inference.precision import single_precision
+    with spinner("starting"):
+        from unmixnet.model.predict import single_precision
     again = f"unmixnet train {config} -o {run} --resume"
     try:
         with single_precision():
             result, fit = _run(chosen, config.stem, run, resume, data)
     except KeyboardInterrupt:  # outside an epoch: while reading, or while calibrating
-        say(f"Stopped. Continue with [bold]{again}[/]")
+        message("Stopped. Continue with ", bold(again))
         raise typer.Exit(130) from None
     if as_json:
-        emit(result)
+        print_json(result)
     elif not fit.interrupted:
         _show(result, fit)
     if fit.interrupted:
-        say(f"Stopped after epoch {fit.epochs}; everything is saved. Continue with [bold]{again}[/]")
+        message(f"Stopped after epoch {fit.epochs}; everything is saved. Continue with ", bold(again))
         raise typer.Exit(130)
 
 
 def _with(config: "TrainConfig", seed: int | None, folder: Path | None) -> "TrainConfig":
     """The configuration with what the command line says instead."""
     if seed is not None:
-        config = config.model_copy(update={"training": config.training.model_copy(update={"seed": seed})})
+        config = config.model_copy(update={"training": replace(config.training, seed=seed)})
     if folder is not None:
         config = config.model_copy(update={"data": config.data.model_copy(update={"folder": str(folder.resolve())})})
     return config
@@ -92,14 +94,13 @@ def _check_free(run: Path, resume: bool) -> None:
 def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path | None) -> "tuple[dict[str, Any], Fit]":
     from dataclasses import asdict
 
-    from unmixnet.cli.progress import stages
     from unmixnet.inference.bundle import save_bundle
     from unmixnet.training.make_bundle import make_bundle
     from unmixnet.training.run import prepare, train
     from unmixnet.training.sources import sources_of
 
-    with stages() as progress:
-        sources = sources_of(config, data, progress=progress)
+    with progress() as display:
+        sources = sources_of(config, data, progress=display)
     prepared = prepare(config, sources.train, sources.validation, sources.components, sources.sessions)
     with _epochs(config.training.epochs) as watch:
         fit = train(prepared, folder=run, resume=resume, watch=watch)
@@ -113,7 +114,7 @@ def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path |
     }
     if fit.interrupted:
         return result, fit
-    with busy("calibrating on the validation recordings"):
+    with spinner("calibrating on the validation recordings"):
         bundle, scores = make_bundle(name, prepared, fit, (*sources.train, *sources.validation))
         digest = save_bundle(run / "bundle", bundle)
     told = None if scores is None else asdict(scores)
@@ -121,28 +122,24 @@ def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path |
 
 
 @contextmanager
-def _epochs(total: int) -> Iterator[Watch]:
+def _epochs(total: int) -> Iterator[EpochWatch]:
     """A bar with the losses on a terminal, now and then a line elsewhere; on stderr."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
-        task = bars.add_task("compiling", total=total)
+    with progress() as display:
+        bar = display.bar("compiling", total)
 
         def watch(entry: dict[str, Any]) -> None:
             if "before" in entry:
-                text = f"{entry['before']} {entry['step']}/{entry['of']}  {entry['value']:.3g}"
-                bars.update(task, description=text)
-                told = entry["step"] % 100 == 0 or entry["step"] == entry["of"]
+                step, steps = entry["step"], entry["of"]
+                text = f"{entry['before']} {step}/{steps}  {entry['value']:.3g}"
+                bar.update(text)
+                logged = step % 100 == 0 or step == steps
             else:
-                text = _losses(entry)
-                bars.update(task, completed=entry["epoch"], description=text)
-                text = f"{'all recordings, ' if 'refit' in entry else ''}epoch {entry['epoch']}/{total}  {text}"
-                told = entry["epoch"] % 10 == 0 or entry["epoch"] in (1, total)
-            if told and not console.is_terminal:
-                print(text, file=sys.stderr, flush=True)
+                epoch, losses = entry["epoch"], _losses(entry)
+                bar.update("training", completed=epoch, note=losses)
+                text = f"{'all recordings, ' if 'refit' in entry else ''}epoch {epoch}/{total}  {losses}"
+                logged = epoch % 10 == 0 or epoch in (1, total)
+            if logged:
+                display.log(text)
 
         yield watch
 
@@ -155,7 +152,7 @@ def _losses(entry: dict[str, Any]) -> str:
 
 
 def _show(result: dict[str, Any], fit: "Fit") -> None:
-    from unmixnet.training.nulls import Scores
+    from unmixnet.training.make_bundle import Scores
 
     if result["validation"] is not None:
         scores: Scores = Scores(**result["validation"])
@@ -164,8 +161,74 @@ def _show(result: dict[str, Any], fit: "Fit") -> None:
             ["mean of training", f"{scores.mean:.4f}"],
             ["nearest training recording", f"{scores.nearest:.4f}"],
         ]
-        table(f"Validation, {scores.recordings} recordings", ["", scores.metric], rows)
-    say(
-        f"{fit.epochs} epochs, the best was {fit.best_epoch}. Bundle: [bold]{result['bundle']}[/]. "
-        f"Next: unmixnet unmix FILE --model {result['bundle']}"
+        print_table(f"Validation, {scores.recordings} recordings", ["", scores.metric], rows)
+    message(
+        f"{fit.epochs} epochs, the best was {fit.best_epoch}. Bundle: ",
+        bold(result["bundle"]),
+        f". Next: unmixnet unmix FILE --model {result['bundle']}",
     )
+
+
+def learn_folder(folder: Path | None, output: Path | None, *, seed: int | None, resume: bool, as_json: bool) -> None:
+    """Read, teach, store, and say how well it went."""
+    from unmixnet.errors import ConfigError
+
+    if folder is None or resume:
+        raise ConfigError(
+            "there is no training file" if folder is None else "only a training with a training file can be resumed",
+            remedy="Give a training file, or --folder with your recordings and their manifest.csv",
+        )
+    run = output or Path("runs") / folder.resolve().name
+    if (run / "bundle").exists():
+        raise ConfigError(
+            "there is a model in this folder already", where=str(run), remedy="Choose another folder with -o"
+        )
+    recordings = _labelled(folder)
+    with spinner("starting"):
+        from unmixnet.training.few_shot import teach
+    with _stage_bars() as watch:
+        taught = teach(recordings, name=folder.resolve().name, folder=run, watch=watch, seed=seed or 0)
+    if as_json:
+        print_json({"schema": "unmixnet.teach/1", **taught.to_json()})
+    else:
+        _show_lesson(taught)
+
+
+def _labelled(folder: Path) -> "list[Recording]":
+    from unmixnet.errors import ConfigError
+    from unmixnet.recordings.datasets import load_dataset
+
+    data = load_dataset("folder", folder)
+    entries = [entry for entry in data.entries if entry.label is not None]
+    if not entries:
+        raise ConfigError(
+            "no recording of this folder has a label",
+            where=str(folder),
+            remedy="List the recordings and their labels in manifest.csv",
+        )
+    return [data.read(entry) for entry in entries]
+
+
+@contextmanager
+def _stage_bars() -> "Iterator[StageWatch]":
+    """A bar for each stage."""
+    with progress() as display:
+        bars: dict[str, Bar] = {}
+
+        def watch(name: str, done: int, of: int) -> None:
+            if name not in bars:
+                display.log(f"{name} ({of} steps)")
+                bars[name] = display.bar(name, of)
+            bars[name].update(completed=done)
+
+        yield watch
+
+
+def _show_lesson(taught: "Taught") -> None:
+    rows = [
+        ["this model", f"{taught.leave_one_out:.4f}"],
+        ["nearest other recording", f"{taught.nearest:.4f}"],
+        ["mean of the others", f"{taught.mean:.4f}"],
+    ]
+    print_table(f"{taught.recordings} recordings, {taught.how}", ["", "MAE"], rows)
+    message("Bundle: ", bold(taught.folder), f". Next: unmixnet unmix FILE --model {taught.folder}")

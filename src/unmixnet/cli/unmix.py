@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unmixnet.cli.output import busy, emit, say
+from unmixnet.cli.output import bold, error_message, message, print_json, spinner
 
 if TYPE_CHECKING:
     from unmixnet.inference.bundle import Bundle
@@ -37,10 +37,10 @@ def unmix(
     """
     from unmixnet.inference.report import show, to_json
 
-    with busy("opening the model"):
-        from unmixnet.inference.bundle import find_bundle, load_bundle
+    with spinner("opening the model"):
+        from unmixnet.inference.bundle import load_model
 
-        bundle = load_bundle(find_bundle(model))
+        bundle = load_model(model)
     today = None if session is None else _session(bundle, session)
     found: list[dict] = []
     for file in files:
@@ -53,12 +53,12 @@ def unmix(
         found.append(told if page is None else {**told, "report": str(page)})
         if not as_json:
             if len(files) > 1:
-                say(f"\n[bold]{file.name}[/]")
+                message("\n", bold(file.name))
             show(answer)
             if page is not None:
-                say(f"Report: {page}")
+                message(f"Report: {page}")
     if as_json:
-        emit({"schema": "unmixnet.unmix/1", "model": bundle.name, "digest": bundle.digest, "answers": found})
+        print_json({"schema": "unmixnet.unmix/1", "model": bundle.name, "digest": bundle.digest, "answers": found})
     raise typer.Exit(2 if any("error" in one for one in found) else 0)
 
 
@@ -72,18 +72,16 @@ def _session(bundle: "Bundle", file: Path) -> "SessionCalibration":
 
 def _answer(bundle: "Bundle", file: Path, refine: int, session: "SessionCalibration | None") -> "Answer | str":
     """The answer, or what stood in its way, which is printed."""
-    import sys
-
     from unmixnet.errors import UnmixError
     from unmixnet.inference.unmix import unmix as run
     from unmixnet.recordings.reader import read_recording
 
     try:
         recording = read_recording(file)
-        with busy(f"unmixing {file.name} (the first one compiles for some seconds)"):
+        with spinner(f"unmixing {file.name} (the first one compiles for some seconds)"):
             return run(bundle, recording, refine=refine, session=session)
     except UnmixError as error:
-        print(f"unmixnet: {error}", file=sys.stderr)
+        error_message(error)
         return str(error)
 
 

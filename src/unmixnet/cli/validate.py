@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from unmixnet.cli.output import busy, emit, say, table
+from unmixnet.cli.output import Styled, bold, message, print_json, print_table, spinner
+from unmixnet.files.provenance import provenance
 
 __all__ = ["validate"]
 
@@ -15,39 +16,41 @@ def validate(
     figure: Annotated[Path, typer.Option(help="Where the Duncan–Toor figure goes.")] = Path("out/duncan_toor.png"),
 ) -> None:
     """Run every oracle: value, expected, tolerance, passed; exit 1 if one fails."""
-    from unmixnet.files.provenance import provenance
     from unmixnet.simulation.validation import ORACLES, run
 
     checks, missing = [], []
     for name in ORACLES:
-        with busy(f"{name.split('.')[1]} ({len(checks)} checks so far)"):
+        with spinner(f"{name.split('.')[1]} ({len(checks)} checks so far)"):
             try:
                 checks += run(name)
             except ModuleNotFoundError as error:
                 missing.append({"oracle": name, "needs": error.name})
-    with busy("drawing the two bulbs"):
+    with spinner("drawing the two bulbs"):
         _draw(figure)
     failed = [check for check in checks if not check.passed]
     if as_json:
         rows = [check.row() for check in checks]
         head = provenance("unmixnet validate --json")
-        emit(head | {"passed": not failed, "checks": rows, "not_run": missing, "figure": str(figure)})
+        print_json(head | {"passed": not failed, "checks": rows, "not_run": missing, "figure": str(figure)})
     else:
         _print(checks)
         for gap in missing:
-            say(f"[yellow]not run:[/] {gap['oracle']} needs {gap['needs']}. Try: pip install 'unmixnet\\[test]'")
-        say(f"{len(checks) - len(failed)} of {len(checks)} passed. Figure: {figure}")
+            remedy = f" {gap['oracle']} needs {gap['needs']}. Try: pip install 'unmixnet[test]'"
+            message(Styled("not run:", "yellow"), remedy)
+        message(f"{len(checks) - len(failed)} of {len(checks)} passed. Figure: {figure}")
     raise typer.Exit(1 if failed else 0)
 
 
 def _print(checks: list) -> None:
     rows, last = [], ""
     for check in checks:
-        mark = "[green]yes[/]" if check.passed else "[bold red]NO[/]"
-        label = f"[bold]{check.oracle}[/]\n  {check.name}" if check.oracle != last else f"  {check.name}"
+        mark = Styled("yes", "green") if check.passed else Styled("NO", "bold red")
+        label = [*([bold(check.oracle), "\n"] if check.oracle != last else []), f"  {check.name}"]
         last = check.oracle
         rows.append([label, f"{check.value:.6g}", f"{check.expected:.6g}", f"{check.tolerance:.1e}", mark])
-    table("The physics against published experiments", ["check", "value", "expected", "tolerance", "passed"], rows)
+    print_table(
+        "The physics against published experiments", ["check", "value", "expected", "tolerance", "passed"], rows
+    )
 
 
 def _draw(path: Path) -> None:

@@ -1,24 +1,51 @@
-"""Where an artefact stands while it is replaced, and how names move so that a crash loses nothing.
-
-Beside `model` two hidden folders may stand for a moment:
-
-    .model.unmixnet-incoming   a new artefact that is not yet complete, or an old one being removed: never read
-    .model.unmixnet-outgoing   the old artefact, complete, while the new one takes its name
-
-A replacement is: fill incoming; model → outgoing; incoming → model; outgoing → incoming; remove incoming. Whoever
-finds no `model` reads outgoing, so at every instant the old or the new artefact can be read.
-"""
+"""Replacing a file or a folder atomically: written beside its place, synced to disk, then renamed."""
 
 import errno
 import os
 import shutil
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from unmixnet.files.refusal import quoted, refused, refusing
+from unmixnet.errors import UnmixError
+from unmixnet.files.canonical_json import quoted, refused, refusing
 
-__all__ = ["create_parents", "fill", "incoming", "is_free", "locked", "outgoing", "resolved", "settle", "swap"]
+__all__ = [
+    "create_parents",
+    "fill",
+    "incoming",
+    "is_free",
+    "locked",
+    "outgoing",
+    "replacing",
+    "resolved",
+    "settle",
+    "swap",
+]
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[Path]:
+    """Give a temporary place beside `path`; what is written there takes the name `path` when the block ends well."""
+    path = Path(path)
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield part
+        descriptor = os.open(part, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.replace(part, path)
+    except OSError as error:
+        why = error.strerror or str(error)
+        remedy = "Check the space on the disk and the permissions of the folder"
+        raise UnmixError(f"the file cannot be written ({why})", where=str(path), remedy=remedy) from None
+    finally:
+        with suppress(OSError):
+            part.unlink()
 
 
 def resolved(folder: Path | str) -> Path:

@@ -3,6 +3,7 @@
 import difflib
 import re
 import tomllib
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,6 +14,8 @@ from unmixnet.errors import ConfigError
 __all__ = ["Section", "parse_toml", "read_text"]
 
 Model = TypeVar("Model", bound=BaseModel)
+_UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
+"""How pydantic calls an unknown key, of a model and of a data class."""
 
 
 class Section(BaseModel):
@@ -38,16 +41,20 @@ def parse_toml(text: str, model: type[Model], *, name: str) -> Model:
         where = f"{name}:{place[1]}:{place[2]}" if place else name
         problem = re.sub(r" \(at .*\)", "", str(error))
         raise ConfigError(f"not valid TOML: {problem}", where=where, remedy="Correct this line") from None
+    except ConfigError as error:  # a data class refuses its own values and names the key
+        location = tuple(str(error.where or "").split("."))
+        where = f"{name}:{_line_of(text, location)}: {error.where}" if error.where else name
+        raise ConfigError(error.problem, where=where, remedy=error.remedy) from None
     except ValidationError as error:
         # a misspelt key shows up twice, as unknown and as missing; the first of the two says how to mend it
-        first = min(error.errors(), key=lambda e: e["type"] != "extra_forbidden")
+        first = min(error.errors(), key=lambda e: e["type"] not in _UNKNOWN)
         location = tuple(str(part) for part in first["loc"])
         where = f"{name}:{_line_of(text, location)}: {'.'.join(location)}"
         raise ConfigError(_problem(first), where=where, remedy=_remedy(first, location, model)) from None
 
 
 def _problem(first: Any) -> str:
-    if first["type"] == "extra_forbidden":
+    if first["type"] in _UNKNOWN:
         return "unknown key"
     if first["type"] == "missing":
         return "this key is missing"
@@ -58,7 +65,7 @@ def _problem(first: Any) -> str:
 def _remedy(first: Any, location: tuple[str, ...], model: type[BaseModel]) -> str:
     if first["type"] == "missing":
         return f"Add {location[-1]}"
-    if first["type"] == "extra_forbidden":
+    if first["type"] in _UNKNOWN:
         known = _keys_at(model, location[:-1])
         close = difflib.get_close_matches(location[-1], known, n=1)
         return f"Did you mean {close[0]!r}?" if close else f"Use one of {', '.join(known)}"
@@ -67,15 +74,20 @@ def _remedy(first: Any, location: tuple[str, ...], model: type[BaseModel]) -> st
 
 def _keys_at(root: type[BaseModel], location: tuple[str, ...]) -> list[str]:
     """Keys that the section at this place accepts."""
-    model: Any = root
+    section: Any = root
     for part in location:
-        if part.isdigit():
-            continue
-        annotation = model.model_fields[part].annotation if part in model.model_fields else None
-        inner = [a for a in (annotation, *getattr(annotation, "__args__", ())) if hasattr(a, "model_fields")]
+        kind = _kinds(section).get(part)
+        inner = [a for a in (kind, *getattr(kind, "__args__", ())) if hasattr(a, "model_fields") or is_dataclass(a)]
         if inner:
-            model = inner[0]
-    return list(model.model_fields)
+            section = inner[0]
+    return list(_kinds(section))
+
+
+def _kinds(section: Any) -> dict[str, Any]:
+    """The type of every key of a section, which is a pydantic model or a data class."""
+    if is_dataclass(section):
+        return {item.name: item.type for item in fields(section)}
+    return {name: field.annotation for name, field in section.model_fields.items()}
 
 
 def _line_of(text: str, location: tuple[str, ...]) -> int:

@@ -9,18 +9,16 @@ from typing import Any
 import numpy as np
 
 from unmixnet.errors import ConfigError
-from unmixnet.inference.bundle.bundle import Bundle
-from unmixnet.inference.bundle.seen import overlap
+from unmixnet.inference.bundle.bundle import Bundle, overlap
 from unmixnet.inference.evidence import Evidence, gather_evidence
 from unmixnet.inference.report import Verdict
 from unmixnet.inference.scores import Row, score
 from unmixnet.inference.unmix import verdict_of
-from unmixnet.recordings.datasets import load
+from unmixnet.recordings.datasets import load_dataset
+from unmixnet.recordings.pieces import read_pieces
 from unmixnet.recordings.protocols import Piece, SplitError, protocol
 from unmixnet.recordings.recording import Recording
 from unmixnet.recordings.samples import Samples, Task
-from unmixnet.recordings.trace import trace_of
-from unmixnet.training.sources import read_pieces
 
 __all__ = ["Evaluation", "ScoringSet", "evaluate", "scoring_set"]
 
@@ -77,15 +75,15 @@ def scoring_set(
         fold: which, where there are several; the bundle's own if it was trained on this protocol.
     """
     if Path(split).is_dir():
-        data = load("folder", split)
+        data = load_dataset("folder", split)
         labelled = [entry for entry in data.entries if entry.label is not None]
         chosen = [entry for entry in labelled if "test" in entry.split.lower()] or labelled
         pieces = tuple(Piece(entry.path, entry.label, entry.session) for entry in chosen)
         name, measures, resample = Path(split).name, "recordings of this folder", "recording"
     else:
         made = protocol(split, root)
-        own = bundle.config.data
-        number = fold if fold is not None else own.fold if own.protocol == split else 0
+        own = bundle.training.get("data", {})
+        number = fold if fold is not None else own["fold"] if own.get("protocol") == split else 0
         if number >= len(made.folds):
             raise SplitError(f"fold {number} of {split}, which has {len(made.folds)}", remedy="Choose a smaller --fold")
         data, pieces = made.data, made.folds[number].test
@@ -131,7 +129,7 @@ def _rows(
     bundle: Bundle, test: ScoringSet, found: Sequence[Evidence], shares: np.ndarray, truth: np.ndarray
 ) -> list[Row]:
     """Scores per window and per recording, of the model and of the mean of its training."""
-    task = Task(bundle.config.data.task)
+    task = Task(bundle.spec.task)
     counts = [len(one.ratios) for one in found]
     names = [recording.path for recording in test.recordings]
     supports = ["+".join(sorted(recording.label.support)) for recording in test.recordings if recording.label]
@@ -155,11 +153,7 @@ def _rows(
 
 
 def _evidence(bundle: Bundle, recordings: Sequence[Recording]) -> list[Evidence]:
-    config = bundle.config
-    traces = [trace_of(recording, bundle.ready, config).signal for recording in recordings]
-    return gather_evidence(
-        bundle.model, traces, window=config.window, stride=config.stride, air=bundle.air, sign=bundle.sign
-    )
+    return gather_evidence(bundle.model, [bundle.trace(recording).signal for recording in recordings], bundle.spec)
 
 
 def _target(bundle: Bundle, recording: Recording) -> np.ndarray:

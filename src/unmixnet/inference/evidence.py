@@ -1,4 +1,7 @@
-"""What a model reads from one recording, before anything is calibrated: windows in, a few numbers out."""
+"""What a model says of one recording before anything is calibrated: windows in, a few numbers out.
+
+One path for all: `unmix`, archives, the live stream, evaluation and calibration.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,11 +9,23 @@ from itertools import pairwise
 
 import numpy as np
 
-from unmixnet.inference.windows import encode, reconstruct, respond
 from unmixnet.model.encoder import Inference
+from unmixnet.model.predict import encode, reconstruct, respond
+from unmixnet.model.spec import ModelSpec
 from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.recordings.temporal import cut_windows
 
-__all__ = ["Evidence", "evidence_of", "gather_evidence", "presence_of", "residuals", "signal_statistics", "starts_of"]
+__all__ = [
+    "Evidence",
+    "WindowOutputs",
+    "evidence_of",
+    "gather_evidence",
+    "outputs_of",
+    "presence_of",
+    "residuals",
+    "run_model",
+    "signal_statistics",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,11 +51,6 @@ class Evidence:
     unrest: np.ndarray
 
 
-def starts_of(length: int, window: int, stride: int) -> range:
-    """First rows of the windows that answer for a recording; the same that validation uses."""
-    return range(0, length - window + 1, stride)
-
-
 def signal_statistics(windows: np.ndarray) -> np.ndarray:
     """Mean, log spread and drift of each channel, averaged over windows (n, T, M)."""
     half = windows.shape[1] // 2
@@ -56,61 +66,63 @@ def residuals(model: UnMixNet, windows: np.ndarray, y: np.ndarray) -> np.ndarray
     return np.sqrt(np.mean((seen - y) ** 2, axis=1))
 
 
-def gather_evidence(
-    model: object,
-    traces: Sequence[np.ndarray],
-    *,
-    window: int,
-    stride: int,
-    air: Sequence[float],
-    sign: Sequence[float],
-) -> list[Evidence]:
-    """Evidence of several recordings, given as signals of shape (L, M); all windows run together."""
-    cut = [[trace[s : s + window] for s in starts_of(len(trace), window, stride)] for trace in traces]
-    Y = np.stack([one for windows in cut for one in windows]).astype(np.float32)
-    presence = residual = None
+@dataclass(frozen=True, eq=False)
+class WindowOutputs:
+    """What a model says of n windows, one by one.
+
+    Arguments:
+        ratios: shape (n, K), or class probabilities.
+        presence: shape (n, K); None for a baseline.
+        embedding: shape (n, H).
+        residual: RMS of measured − reconstructed, shape (n, M); None without a solver.
+    """
+
+    ratios: np.ndarray
+    presence: np.ndarray | None
+    embedding: np.ndarray
+    residual: np.ndarray | None
+
+    def __getitem__(self, rows: slice | list[int]) -> "WindowOutputs":
+        """Of some windows."""
+        presence, residual = (None if part is None else part[rows] for part in (self.presence, self.residual))
+        return WindowOutputs(self.ratios[rows], presence, self.embedding[rows], residual)
+
+
+def outputs_of(model: UnMixNet, windows: np.ndarray, inference: Inference, y: np.ndarray | None) -> WindowOutputs:
+    """Outputs of UnMixNet from what its encoder inferred and its solver reconstructed (None without a solver)."""
+    left = None if y is None else residuals(model, windows, y)
+    return WindowOutputs(np.asarray(inference.a), presence_of(inference), np.asarray(inference.h_Y), left)
+
+
+def run_model(model: object, windows: np.ndarray) -> WindowOutputs:
+    """Outputs of any model for windows of shape (n, T, M)."""
     if isinstance(model, UnMixNet):
-        inference = encode(model, Y)
-        ratios, presence, embedding = inference.a, presence_of(inference), inference.h_Y
-        if model.settings.closure:
-            residual = residuals(model, Y, reconstruct(model, inference, Y))
-    else:
-        out = respond(model, Y)  # pyright: ignore[reportArgumentType]
-        ratios, embedding = _softmax(np.asarray(out.logits)), np.asarray(out.hidden).mean(axis=1)
-    edges = np.cumsum([0, *map(len, cut)])
-    parts = [slice(a, b) for a, b in pairwise(edges.tolist())]
-    return [
-        evidence_of(
-            Y[part],
-            np.asarray(ratios)[part],
-            None if presence is None else presence[part],
-            np.asarray(embedding)[part],
-            None if residual is None else residual[part],
-            air=air,
-            sign=sign,
-        )
-        for part in parts
-    ]
+        inference = encode(model, windows)
+        y = reconstruct(model, inference, windows) if model.settings.closure else None
+        return outputs_of(model, windows, inference, y)
+    output = respond(model, windows)
+    return WindowOutputs(_softmax(np.asarray(output.logits)), None, np.asarray(output.hidden).mean(axis=1), None)
 
 
-def evidence_of(
-    windows: np.ndarray,
-    ratios: np.ndarray,
-    presence: np.ndarray | None,
-    embedding: np.ndarray,
-    residual: np.ndarray | None,
-    *,
-    air: Sequence[float],
-    sign: Sequence[float],
-) -> Evidence:
-    """Evidence of one recording from what was read of its windows."""
-    away = np.array(sign) * (windows.astype(float) - np.array(air))
+def gather_evidence(model: object, traces: Sequence[np.ndarray], spec: ModelSpec) -> list[Evidence]:
+    """Evidence of several recordings, given as signals of shape (L, M); all windows run together."""
+    cut = [cut_windows(trace, spec.window, spec.stride) for trace in traces]
+    Y = np.concatenate(cut).astype(np.float32)
+    outputs, edges = run_model(model, Y), np.cumsum([0, *map(len, cut)])
+    parts = [slice(first, last) for first, last in pairwise(edges.tolist())]
+    return [evidence_of(Y[part], outputs[part], spec) for part in parts]
+
+
+def evidence_of(windows: np.ndarray, outputs: WindowOutputs, spec: ModelSpec) -> Evidence:
+    """Evidence of one recording from its windows and what the model says of them."""
+    away = np.array(spec.sign) * (windows.astype(float) - np.array(spec.air))
+    left = outputs.residual
     return Evidence(
-        _normalised(ratios),
-        presence,
-        embedding.mean(axis=0).astype(float),
+        _normalised(outputs.ratios),
+        outputs.presence,
+        outputs.embedding.mean(axis=0).astype(float),
         signal_statistics(windows).astype(float),
-        None if residual is None else np.sqrt(np.mean(residual.astype(float) ** 2, axis=0)),
+        None if left is None else np.sqrt(np.mean(left.astype(float) ** 2, axis=0)),
         away.mean(axis=1),
         np.sqrt(np.mean(away**2, axis=1)),
     )

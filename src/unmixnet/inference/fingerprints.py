@@ -5,9 +5,9 @@ from pathlib import Path
 from unmixnet.errors import ConfigError
 from unmixnet.recordings.audit.leaks import ENVIRONMENT_UNITS
 from unmixnet.recordings.codes import ChannelHealth
-from unmixnet.recordings.datasets import Entry, load
+from unmixnet.recordings.datasets import Entry, load_dataset
 from unmixnet.recordings.fingerprints import Fingerprints, fingerprints
-from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.recordings.protocols import measured
 from unmixnet.recordings.recording import Recording
 
@@ -27,7 +27,7 @@ def pure_fingerprints(
     Arguments:
         dataset: name of a data set with labels; where it has a training split, only that is used.
     """
-    data = load(dataset, root)
+    data = load_dataset(dataset, root)
     splits = measured(data)
     training = {name: pieces for name, pieces in splits.items() if "train" in name} or splits
     pure = [

@@ -16,8 +16,8 @@ import numpy as np
 import optax
 from jaxtyping import Array, Float
 
-from unmixnet.inference.windows import chunked
 from unmixnet.model.encoder import Inference
+from unmixnet.model.predict import chunked
 from unmixnet.model.unmixnet import UnMixNet
 
 __all__ = ["Refined", "refine"]

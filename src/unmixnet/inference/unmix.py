@@ -8,16 +8,17 @@ import numpy as np
 
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.inference.bundle.bundle import Bundle
-from unmixnet.inference.evidence import Evidence, evidence_of, presence_of, residuals, starts_of
+from unmixnet.inference.evidence import Evidence, evidence_of, outputs_of
 from unmixnet.inference.reconstruction import closure_of, states_of, stitch, stitch_starts, troubles
 from unmixnet.inference.refine import Refined
 from unmixnet.inference.refine import refine as refine_windows
 from unmixnet.inference.report import Answer, Verdict
-from unmixnet.inference.windows import encode, solve
+from unmixnet.model.predict import encode, solve
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.rollout import Rollout
 from unmixnet.recordings.recording import Recording
-from unmixnet.recordings.trace import Trace, trace_of
+from unmixnet.recordings.temporal import window_starts
+from unmixnet.recordings.trace import Trace
 
 if TYPE_CHECKING:
     from unmixnet.inference.session import SessionCalibration
@@ -86,12 +87,12 @@ def verdict_of(bundle: Bundle, evidence: Evidence) -> Verdict:
 def _read(
     bundle: Bundle, model: UnMixNet, recording: Recording, refine: int, session: "SessionCalibration | None"
 ) -> Read:
-    window, stride = bundle.config.window, model.settings.stride
-    trace = trace_of(recording, bundle.ready, bundle.config)
+    window, stride = bundle.spec.window, model.settings.stride
+    trace = bundle.trace(recording)
     if session is not None:
         session.check(bundle)
         trace = replace(trace, signal=session.apply(trace.signal), findings=(*trace.findings, session.sentence))
-    asked = list(starts_of(len(trace), window, bundle.config.stride))
+    asked = list(window_starts(len(trace), window, bundle.spec.stride))
     shown = stitch_starts(len(trace), window, stride)
     begins = sorted({*asked, *shown})
     Y = np.stack([trace.signal[start : start + window] for start in begins])
@@ -101,15 +102,8 @@ def _read(
         inference, findings = done.inference, (*findings, _refined(done, refine))
     run = solve(model, inference, Y)
     one = [begins.index(start) for start in asked]
-    evidence = evidence_of(
-        Y[one],
-        np.asarray(inference.a)[one],
-        presence_of(inference)[one],
-        np.asarray(inference.h_Y)[one],
-        residuals(model, Y, np.asarray(run.saved.y))[one],
-        air=bundle.air,
-        sign=bundle.sign,
-    )
+    outputs = outputs_of(model, Y, inference, np.asarray(run.saved.y))
+    evidence = evidence_of(Y[one], outputs[one], bundle.spec)
     findings += troubles(run, trace.time_s[begins], model.settings.step_s)
     return Read(trace, evidence, asked, shown, [begins.index(start) for start in shown], run, findings)
 
@@ -128,7 +122,7 @@ def answer_of(bundle: Bundle, read: Read, *, path: str, unit: str, noticed: Sequ
     whole = stitch(read.shown, y[read.places], stride)
     seen, middle = read.trace.signal[whole.rows], len(read.shown) // 2
     steps = stride * np.arange(1, y.shape[1] + 1)
-    mean, sd = np.array(bundle.ready.mean), np.array(bundle.ready.sd)
+    mean, sd = np.array(bundle.preprocessing.mean), np.array(bundle.preprocessing.sd)
     novelty = calibration.novelty
     return Answer(
         recording=path,
@@ -144,12 +138,12 @@ def answer_of(bundle: Bundle, read: Read, *, path: str, unit: str, noticed: Sequ
         background=calibration.background.threshold,
         novelty=float("nan") if novelty is None else novelty.p_value(novelty.score(evidence)),
         fit=float(np.sqrt(np.mean((seen - whole.y) ** 2))),
-        channels=bundle.ready.channels,
+        channels=bundle.preprocessing.channels,
         unit=unit,
         time_s=time_s[whole.rows],
         measured=seen * sd + mean,
         reconstructed=whole.y * sd + mean,
-        window_time_s=time_s[np.array(read.asked) + bundle.config.window // 2],
+        window_time_s=time_s[np.array(read.asked) + bundle.spec.window // 2],
         window_ratios=calibration.finish(evidence.ratios),
         states=states_of(read.run, read.places[middle], time_s[read.shown[middle] + steps], model.chamber),
         closure=closure_of(read.run),
@@ -162,7 +156,7 @@ def solver_of(bundle: Bundle) -> UnMixNet:
     """The model of a bundle that has a solver; any other is refused."""
     if not bundle.has_solver:
         raise ConfigError(
-            f"the bundle {bundle.name} holds {bundle.config.model.name} without a solver, which cannot be unmixed with",
+            f"the bundle {bundle.name} holds {bundle.spec.network} without a solver, which cannot be unmixed with",
             remedy="Use a bundle whose model.name is unmixnet with closure = true, or score this one by "
             "`unmixnet evaluate`",
         )
@@ -179,7 +173,7 @@ def _refined(done: Refined, steps: int) -> str:
 
 def _noticed(bundle: Bundle, recording: Recording) -> list[str]:
     """Warnings of the reader about the channels that are used, or about the whole file."""
-    used = (None, *bundle.ready.channels)
+    used = (None, *bundle.preprocessing.channels)
     return [
         finding.message
         for finding in recording.warnings
@@ -188,8 +182,8 @@ def _noticed(bundle: Bundle, recording: Recording) -> list[str]:
 
 
 def _unit(bundle: Bundle, recording: Recording) -> str:
-    response = str(bundle.ready.response)
-    units = {recording.units[recording.channels.index(name)] for name in bundle.ready.channels}
+    response = str(bundle.preprocessing.response)
+    units = {recording.units[recording.channels.index(name)] for name in bundle.preprocessing.channels}
     return units.pop() if response == "level" and len(units) == 1 else _UNITS[response]
 
 

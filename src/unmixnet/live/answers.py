@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmixnet.errors import UnmixError
-from unmixnet.inference.report.safe import clipped, plain
+from unmixnet.files.printable import printable
+from unmixnet.inference.report.formatting import clipped
 from unmixnet.live.hub import Live
 
 if TYPE_CHECKING:
@@ -91,14 +92,11 @@ class Answers:
 
 def _read(file: Path, name: str) -> "Recording":
     """The recording; a refusal names the file as the user does."""
-    from unmixnet.recordings.formats.osmell import read_osmell
     from unmixnet.recordings.reader import read_recording
 
-    shown = clipped(plain(name), 120) or "file"
+    shown = clipped(printable(name), 120) or "file"
     try:
-        with file.open("rb") as content:
-            zipped = content.read(2) == b"PK"  # by what it holds: the file here has a name of ours
-        return read_osmell(file, place=shown).recording if zipped else read_recording(file, place=shown)
+        return read_recording(file, place=shown)
     except UnmixError as error:
         raise UnmixError(str(error).replace(str(file), shown)) from None
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unmixnet.inference.report import Answer, ClosureReport, Verdict
-from unmixnet.inference.report.safe import encodable
+from unmixnet.inference.report.formatting import encodable
 
 __all__ = ["MIXTURE", "NOTHING", "STATUS", "UNLIKE", "WARMING", "Estimate", "StatesNow"]
 

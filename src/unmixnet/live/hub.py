@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from unmixnet.errors import UnmixError
 from unmixnet.live.fanout import Fanout, encode
 from unmixnet.live.listener import RETRY_S, Listener
+from unmixnet.live.messages import model_json, source_json
 from unmixnet.live.recordings import Takes, label_json
 from unmixnet.live.sample import Item, Source, SourceEvent
 from unmixnet.live.store import Store
-from unmixnet.live.telling import model_json, source_json
 
 if TYPE_CHECKING:
     from unmixnet.inference.bundle import Bundle

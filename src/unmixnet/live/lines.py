@@ -1,21 +1,125 @@
-"""Lines that boards print, as samples: plotter lines, CSV, and our own protocol with a checksum.
+"""Lines that boards print, as samples: from bytes to lines, clocks, our protocol with a checksum, plotter and CSV."""
 
-    NO2:27,C2H5OH:31,VOC:40,CO:12              Arduino's serial plotter, as SmellNet's boards print it
-    1200,312,287                               CSV; after a header such as millis,MOX1,MOX2, else S1, S2, ...
-    U1,17,1700,MOX1=312,MOX2=287*6B3B          ours, see `unmixnet.live.protocol`
-
-Nothing that a board prints raises an error: what is no sample is `Rejected`, for one of `REASONS`.
-"""
-
+import binascii
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from unmixnet.live.clock import Clock
-from unmixnet.live.framing import LONGEST_LINE
-from unmixnet.live.protocol import read_protocol
 from unmixnet.live.sample import Rejected, Sample
 from unmixnet.recordings.channels import canonical_name
 
-__all__ = ["REASONS", "LineParser"]
+__all__ = [
+    "LONGEST_LINE",
+    "MILLIS",
+    "REASONS",
+    "Clock",
+    "Framing",
+    "LineParser",
+    "ProtocolLine",
+    "crc16",
+    "protocol_line",
+    "read_protocol",
+]
+
+LONGEST_LINE = 1024
+"""Bytes of a line; a longer one is given as far as that and marked as too long."""
+
+
+class Framing:
+    """Cuts a stream of bytes at `\\n`; what follows the last one waits for the next bytes."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._too_long = False
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Complete lines without their ends; of a line that is too long, `LONGEST_LINE` + 1 bytes."""
+        *lines, rest = (self._rest + data).split(b"\n")
+        if self._too_long and lines:
+            # its beginning was given already
+            lines, self._too_long = lines[1:], False
+        complete = [line[: LONGEST_LINE + 1] for line in lines]
+        if self._too_long:
+            rest = b""
+        elif len(rest) > LONGEST_LINE:
+            complete.append(rest[: LONGEST_LINE + 1])
+            rest, self._too_long = b"", True
+        self._rest = rest
+        return complete
+
+    def clear(self) -> None:
+        """Forget the beginning of a line: the connection was lost, its end will never come."""
+        self._rest, self._too_long = b"", False
+
+
+MILLIS = 2**32
+"""`millis()` counts up to this and begins anew."""
+_LONGEST_STEP_MS = 3_600_000
+
+
+class Clock:
+    """Monotone seconds since the first sample."""
+
+    def __init__(self) -> None:
+        # Milliseconds are summed by themselves: whole numbers stay exact over months.
+        self._by_host_s, self._by_board_ms = 0.0, 0.0
+        self._millis: float | None = None
+        self._host_s: float | None = None
+
+    def at(self, host_s: float, millis: float | None = None) -> float:
+        """Time of a sample [s], never before that of the last one.
+
+        Arguments:
+            host_s: when the line arrived, by a monotone clock of the host [s].
+            millis: count of the board [ms], if the line carries it.
+        """
+        if self._host_s is not None:
+            self._advance(max(host_s - self._host_s, 0.0), millis)
+        self._millis, self._host_s = millis, host_s
+        return self._by_host_s + self._by_board_ms / 1000
+
+    def _advance(self, host_step_s: float, millis: float | None) -> None:
+        if millis is not None and self._millis is not None:
+            step_ms = (millis - self._millis) % MILLIS
+            if step_ms <= _LONGEST_STEP_MS:
+                self._by_board_ms += step_ms
+                return
+        self._by_host_s += host_step_s
+
+
+_LINE = re.compile(r"U1,(\d{1,10}),(\d{1,10}),([^*]+)\*([0-9A-Fa-f]{4})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ProtocolLine:
+    """A line of the protocol; `sound` says whether its checksum matches, `readings` are still text."""
+
+    sequence: int
+    millis: int
+    readings: tuple[tuple[str, str], ...]
+    sound: bool
+
+
+def crc16(text: str) -> int:
+    """CRC-16/CCITT-FALSE of a text."""
+    return binascii.crc_hqx(text.encode(), 0xFFFF)
+
+
+def protocol_line(sequence: int, millis: int, readings: Mapping[str, float]) -> str:
+    """A line of the protocol, without its end."""
+    body = ",".join([f"U1,{sequence},{millis}", *(f"{name}={value:.10g}" for name, value in readings.items())])
+    return f"{body}*{crc16(body):04X}"
+
+
+def read_protocol(line: str) -> ProtocolLine | None:
+    """The parts of a line; None if it has not that form."""
+    match = _LINE.fullmatch(line)
+    if match is None:
+        return None
+    pairs = (pair.partition("=") for pair in match[3].split(","))
+    readings = tuple((name, value) for name, _, value in pairs)
+    return ProtocolLine(int(match[1]), int(match[2]), readings, int(match[4], 16) == crc16(line[:-5]))
+
 
 REASONS = (
     TOO_LONG := "longer than 1024 bytes",

@@ -1,15 +1,19 @@
-"""What the engine says in words, from numbers alone."""
+"""What the page is told, in words and as plain values."""
 
 import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unmixnet.inference.report import Answer, Verdict
-from unmixnet.inference.report.numbers import factor
-from unmixnet.inference.report.safe import clipped, plain
+from unmixnet.inference.report.formatting import clipped, factor, plain
 from unmixnet.inference.report.words import caution, familiarity_words, fit_words, headline, strength_words
+from unmixnet.live.recordings import label_json
 
-__all__ = ["drift_words", "found_words", "gap_words", "listening_words", "settling_words"]
+if TYPE_CHECKING:
+    from unmixnet.live.hub import Live
+
+__all__ = ["drift_words", "found_words", "gap_words", "listening_words", "model_json", "settling_words", "source_json"]
 
 _DRIFTED = 0.5
 """Departure of a clean-air level that is worth a sentence [sd of the training signal]."""
@@ -67,3 +71,33 @@ def drift_words(channels: tuple[str, ...], drift: tuple[float, ...], against: st
         f"The clean-air level of {name} is {drift[worst]:+.1f} standard deviations away from {against}: "
         "calibrate, or let it warm up longer.",
     )
+
+
+def source_json(live: "Live") -> dict[str, Any]:
+    """The source: what it is, what came from it, what it can do."""
+    source, heard = live.source, live.listener
+    return {
+        "name": clipped(plain(source.name), 120),
+        "status": heard.status,
+        "unit": clipped(plain(source.unit), 40),
+        "channels": [clipped(plain(name), 60) for name in heard.channels],
+        **heard.told(),
+        "room": heard.backlog.most,
+        "trouble": heard.trouble,
+        "can_release": hasattr(source, "release"),
+        "truth": label_json(live.truth),
+        "releases": [plain(name) for name in getattr(source, "components", ())],
+    }
+
+
+def model_json(live: "Live") -> dict[str, Any]:
+    """The model: what it knows, and whether it answers."""
+    bundle = live.bundle
+    return {
+        "name": clipped(plain(bundle.name), 60),
+        "components": [plain(name) for name in bundle.components],
+        "channels": [plain(name) for name in bundle.preprocessing.channels],
+        "window_s": bundle.spec.window_s,
+        "ready": live.ready,
+        "trouble": live.trouble,
+    }

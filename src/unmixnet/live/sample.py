@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from typing import Protocol
+from importlib import import_module
+from typing import Any, Protocol
 
 from unmixnet.errors import UnmixError
 
-__all__ = ["LONGEST_LINE_SHOWN", "Item", "Rejected", "Sample", "Source", "SourceError", "SourceEvent"]
+__all__ = ["LONGEST_LINE_SHOWN", "Item", "Rejected", "Sample", "Source", "SourceError", "SourceEvent", "live_part"]
 
 LONGEST_LINE_SHOWN = 200
 """Characters of a rejected line that are kept."""
@@ -84,3 +85,13 @@ class Source(Protocol):
     def stream(self) -> AsyncIterator[Item]:
         """Items as they come; ends after an event "end", or never."""
         ...
+
+
+def live_part(name: str) -> Any:
+    """A library of the extra `live`, or an error that says how to install it."""
+    try:
+        return import_module(name)
+    except ModuleNotFoundError:
+        raise SourceError(
+            f"the library {name} is not installed", remedy="Install it with: pip install 'unmixnet[live]'"
+        ) from None

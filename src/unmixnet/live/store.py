@@ -15,15 +15,17 @@ from itertools import pairwise
 from pathlib import Path
 
 from unmixnet.live.sample import Rejected, Sample
-from unmixnet.live.store_file import StoreError, StoreFile, refused
-from unmixnet.live.store_rows import (
+from unmixnet.live.store_file import (
     Calibration,
     Event,
     Named,
     Session,
+    StoreError,
+    StoreFile,
     label_of,
     label_text,
     recording_of,
+    refused,
     session_of,
 )
 from unmixnet.recordings.recording import Mixture, Recording

@@ -13,10 +13,10 @@ from io import StringIO
 from itertools import islice
 from pathlib import Path
 
-from unmixnet.files.replacing import replacing
+from unmixnet.files.replacement import replacing
 from unmixnet.live.sample import Sample
 from unmixnet.live.store import Store
-from unmixnet.live.store_rows import units_of
+from unmixnet.live.store_file import units_of
 
 __all__ = ["csv_chunks", "export_csv", "export_osmell", "export_parquet", "recording_osmell"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmixnet.errors import UnmixError
-from unmixnet.inference.report.safe import plain
+from unmixnet.inference.report.formatting import plain
 from unmixnet.live.hub import Live
 from unmixnet.live.session_calibration import Calibrating
 

@@ -14,10 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.attention import dense
-from unmixnet.model.features import N_EDGE
-from unmixnet.model.modulation import Modulation
-from unmixnet.model.pairs import SpeciesSpecies
+from unmixnet.model.layers import N_EDGE, Modulation, SpeciesSpecies, dense
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.physics.maxwell_stefan import MaxwellStefan
 

@@ -14,12 +14,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.attention import Ask, dense, norm
-from unmixnet.model.level import N_FEATURES, LevelNorm, level_features
+from unmixnet.model.layers import Ask, dense, norm
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.model.statistics import Statistics
-from unmixnet.model.trunk import Trunk
-from unmixnet.model.views import Views
+from unmixnet.model.trunk import N_FEATURES, LevelNorm, Trunk, Views, level_features
 
 __all__ = ["Encoder", "Inference", "uninformed"]
 

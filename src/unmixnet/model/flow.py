@@ -9,9 +9,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.attention import dense
-from unmixnet.model.features import N_CELL, N_EDGE
-from unmixnet.model.modulation import Modulation
+from unmixnet.model.layers import N_CELL, N_EDGE, Modulation, dense
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.physics.advection import Scores, Velocities
 

@@ -8,9 +8,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.attention import dense
-from unmixnet.model.modulation import Modulation
-from unmixnet.model.pairs import SensorSpecies
+from unmixnet.model.layers import Modulation, SensorSpecies, dense
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.physics.adsorption import Surface
 

@@ -11,9 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.attention import dense
-from unmixnet.model.features import N_CELL
-from unmixnet.model.modulation import Modulation, from_zero
+from unmixnet.model.layers import N_CELL, Modulation, dense, from_zero
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.physics.source import Constant, RiseDecay, Source, source_weights
 

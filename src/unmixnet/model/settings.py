@@ -1,7 +1,9 @@
 """What a model is, as plain values: one dial for its size, and the switches of the ablations."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, ClassVar, Literal
+
+from annotated_types import Ge, Gt, Le, Lt
 
 from unmixnet.errors import ConfigError
 
@@ -59,12 +61,15 @@ class Settings:
         release: `rise-decay` from the start of the recording, or `constant`.
     """
 
+    __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}
+    """How a file that states them is checked."""
+
     size: Size = "small"
-    rate_Hz: float = 2.0
-    step_s: float = 1.0
+    rate_Hz: Annotated[float, Gt(0), Le(10)] = 2.0
+    step_s: Annotated[float, Gt(0)] = 1.0
     reading: Literal["trace", "statistics"] = "trace"
-    patch_s: float = 4.0
-    dropout: float = 0.05
+    patch_s: Annotated[float, Gt(0)] = 4.0
+    dropout: Annotated[float, Ge(0), Lt(1)] = 0.05
     start: Literal["clean air", "exposed", "inferred"] = "exposed"
     source: Literal["known", "inferred"] = "known"
     flow: Literal["velocities", "scores"] = "velocities"

@@ -12,8 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.modulation import Modulation
-from unmixnet.model.pairs import SensorSpecies
+from unmixnet.model.layers import Modulation, SensorSpecies
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.physics.readout import Linear, Logarithmic, Readout
 

@@ -14,9 +14,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from unmixnet.model.diffusivity import D_MAX, Diffusivity
 from unmixnet.model.encoder import Encoder, Inference, uninformed
-from unmixnet.model.features import N_CELL, cell_features, edge_features
 from unmixnet.model.flow import Flow
 from unmixnet.model.kinetics import Kinetics
+from unmixnet.model.layers import N_CELL, cell_features, edge_features
 from unmixnet.model.lifting import lift
 from unmixnet.model.release import Release
 from unmixnet.model.settings import Settings, shape_of

@@ -3,9 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from unmixnet.recordings.codes import Code
+from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.recording import Finding
-from unmixnet.recordings.refusal import ReadError
 
 __all__ = ["BASE_CHANNELS", "MIXTURE_CHANNELS", "UNKNOWN_UNIT", "Column", "canonical_name", "name_columns"]
 

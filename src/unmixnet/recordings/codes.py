@@ -1,9 +1,11 @@
-"""Every verdict and refusal of the reader, each with one line that says what it means."""
+"""Codes of the reader, each with its meaning, and the error that carries one: where, what was seen, what to try."""
 
 from enum import StrEnum
 from typing import Literal
 
-__all__ = ["ChannelHealth", "Code", "Severity", "markdown"]
+from unmixnet.errors import UnmixError
+
+__all__ = ["ChannelHealth", "Code", "ReadError", "Severity", "markdown"]
 
 Severity = Literal["note", "warning", "refusal"]
 
@@ -54,6 +56,7 @@ class Code(StrEnum):
     NUL_BYTES = "nul-bytes", "refusal", "NUL bytes inside the text: a block was never written to the card"
     UNKNOWN_FORMAT = "unknown-format", "refusal", "neither header nor lines match a format the reader knows"
     BAD_SIDECAR = "bad-sidecar", "refusal", "the TOML file beside the recording is not understood"
+    BAD_OSMELL = "bad-osmell", "refusal", "an .osmell file that is damaged, incomplete or hostile"
     BAD_TABLE = "bad-table", "refusal", "a Parquet table that cannot be opened, or lacks a column"
 
     # Header and rows.
@@ -117,3 +120,46 @@ def markdown() -> str:
     lines += ["| verdict | meaning |", "|---|---|"]
     lines += [f"| `{health}` | {health.meaning} |" for health in ChannelHealth]
     return "\n".join(lines) + "\n"
+
+
+_LONGEST_QUOTE = 60
+
+
+class ReadError(UnmixError):
+    """A refused file.
+
+    Arguments:
+        code: documented reason.
+        file: the file, as the caller named it.
+        line: line counted from 1, or None.
+        column: field counted from 1, or None.
+        seen: what stands there.
+        expected: what should stand there.
+        remedy: one thing to try, in the imperative.
+    """
+
+    def __init__(
+        self,
+        code: Code,
+        *,
+        file: str,
+        seen: str,
+        expected: str,
+        remedy: str,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
+        self.code, self.file, self.line, self.column = code, file, line, column
+        self.seen, self.expected = _shortened(seen), expected
+        place = [file]
+        place += [f"line {line}"] if line is not None else []
+        place += [f"column {column}"] if column is not None else []
+        super().__init__(
+            f"{self.seen}; expected {expected} [{code}]", where=", ".join(place), remedy=remedy.rstrip(".")
+        )
+
+
+def _shortened(seen: str) -> str:
+    """One printable line, short enough for a terminal."""
+    printable = "".join(char if char.isprintable() else "?" for char in seen)
+    return printable if len(printable) <= 2 * _LONGEST_QUOTE else printable[: 2 * _LONGEST_QUOTE - 1] + "…"

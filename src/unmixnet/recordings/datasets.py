@@ -3,14 +3,20 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from unmixnet.errors import ConfigError
 from unmixnet.recordings.labels import COMPONENTS, SUBSTANCES, label_of_file
 from unmixnet.recordings.location import DataError, data_root
 from unmixnet.recordings.manifest import MANIFEST, Listed, read_manifest
-from unmixnet.recordings.reader import RECORDING_SUFFIXES, read_recording
+from unmixnet.recordings.preprocessing import Response, respond
+from unmixnet.recordings.reader import read_recording, recording_files
 from unmixnet.recordings.recording import Mixture, Recording
+from unmixnet.recordings.temporal import resampled
 
-__all__ = ["NAMES", "Dataset", "Entry", "load"]
+__all__ = ["NAMES", "Dataset", "Entry", "Traces", "arrays_of", "load_dataset"]
 
 _EXCERPTS = {
     "ethylene_co_s01_100hz.parquet": "excerpt",
@@ -69,7 +75,7 @@ class Dataset:
             yield entry, self.read(entry)
 
 
-def load(name: str, root: str | Path | None = None) -> Dataset:
+def load_dataset(name: str, root: str | Path | None = None) -> Dataset:
     """A named data set.
 
     Arguments:
@@ -109,7 +115,7 @@ def _uci_plateaus(root: str | Path | None) -> Dataset:
     tables = tuple(Entry(path.name, "plateaus") for path in sorted(home.glob("*_plateaus.csv")))
     if not tables:
         raise _absent("uci-plateaus", home)
-    return Dataset("uci-plateaus", home, tables, ("methane", "ethylene"), _read_plateaus)
+    return Dataset("uci-plateaus", home, tables, ("methane", "ethylene"), _read_file)
 
 
 def _folder(root: str | Path | None) -> Dataset:
@@ -118,8 +124,7 @@ def _folder(root: str | Path | None) -> Dataset:
     if (home / MANIFEST).is_file():
         entries = tuple(_listed(row) for row in read_manifest(home / MANIFEST))
     else:
-        files = sorted(path for path in home.rglob("*") if path.suffix.lower() in RECORDING_SUFFIXES)
-        entries = tuple(Entry(path.relative_to(home).as_posix(), "all") for path in files)
+        entries = tuple(Entry(path.relative_to(home).as_posix(), "all") for path in recording_files(home))
     if not entries:
         raise DataError("no recording in this folder", where=str(home), remedy=f"Write a {MANIFEST}")
     names = dict.fromkeys(name for entry in entries if entry.label for name in entry.label.names)
@@ -135,7 +140,7 @@ def _simulated(root: str | Path | None, sensors: int = 4) -> Dataset:
 
 def _high_coupling(root: str | Path | None) -> Dataset:
     """Gases at a tenth to a half of the air, made by the solver; needs no files."""
-    from unmixnet.recordings.high_coupling import high_coupling_dataset
+    from unmixnet.recordings.simulated import high_coupling_dataset
 
     return high_coupling_dataset()
 
@@ -195,27 +200,27 @@ def _read_uci(dataset: Dataset, entry: Entry) -> Recording:
     return open_view(path, 10, place=entry.path) if path.suffix == ".txt" else _read_file(dataset, entry)
 
 
-def _read_plateaus(dataset: Dataset, entry: Entry) -> Recording:
-    """Plateaus as a recording with one row per set point; `read_plateaus` also gives their length."""
-    from unmixnet.recordings.formats.uci_plateaus import read_plateaus
-    from unmixnet.recordings.formats.uci_recording import DEVICE
-    from unmixnet.recordings.formats.uci_text import UNIT
-    from unmixnet.recordings.health import judge
+class Traces(NamedTuple):
+    """X (recordings, time, sensors), y (recordings, substances), and the session of each recording."""
 
-    table = read_plateaus(dataset.root / entry.path)
-    units = (UNIT,) * len(table.sensors)
-    checkup = judge(table.readings, table.sensors, units)
-    return Recording(
-        time_s=table.start_s,
-        readings=checkup.readings,
-        channels=table.sensors,
-        units=units,
-        sample_rate_Hz=float("nan"),
-        device=DEVICE,
-        path=entry.path,
-        label=None,
-        health=checkup.health,
-        warnings=checkup.findings,
-        gases=table.gases,
-        exposure_ppm=table.exposure_ppm,
-    )
+    X: np.ndarray
+    y: np.ndarray
+    sessions: np.ndarray
+
+
+def arrays_of(
+    data: Dataset, *splits: str, rate_Hz: float = 1.0, response: str = "log-conductance", rows: int | None = None
+) -> Traces:
+    """Labelled recordings of the splits, all of one length: the shortest one's, or `rows` at the new rate."""
+    series, labels, sessions = [], [], []
+    for entry, recording in data.recordings(*splits):
+        if entry.label is None:
+            continue
+        level = respond(recording.readings, None, Response(response))
+        series.append(resampled(level, recording.sample_rate_Hz, rate_Hz)[:rows])
+        labels.append(entry.label.vector(data.components))
+        sessions.append(entry.session or recording.path)
+    if not series:
+        raise ConfigError(f"{data.name} has no labelled recording in {splits}", remedy=f"Use one of {data.splits}")
+    shortest = min(map(len, series))
+    return Traces(np.stack([one[:shortest] for one in series]), np.array(labels), np.array(sessions))

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from unmixnet.recordings.codes import ReadError
 from unmixnet.recordings.manifest import MANIFEST
-from unmixnet.recordings.reader import RECORDING_SUFFIXES, read_recording
+from unmixnet.recordings.reader import read_recording, recording_files
 from unmixnet.recordings.recording import Finding, Recording
-from unmixnet.recordings.refusal import ReadError
 
 __all__ = ["Checked", "as_json", "check_files", "expand"]
 
@@ -37,8 +37,7 @@ def expand(paths: Sequence[Path]) -> list[Path]:
     files: list[Path] = []
     for path in paths:
         if path.is_dir():
-            below = sorted(p for p in path.rglob("*") if p.suffix.lower() in RECORDING_SUFFIXES and p.is_file())
-            files += [file for file in below if file.name != MANIFEST]
+            files += [file for file in recording_files(path) if file.name != MANIFEST]
         else:
             files.append(path)
     return files

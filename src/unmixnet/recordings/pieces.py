@@ -1,16 +1,18 @@
 """What a split may hold: whole recordings, or whole episodes of a long one; and folds that cannot leak."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
-from unmixnet.errors import UnmixError
+from unmixnet.errors import ConfigError, UnmixError
+from unmixnet.recordings.datasets import Dataset, Entry
 from unmixnet.recordings.recording import Mixture, Recording
 
-__all__ = ["Fold", "Piece", "SplitError", "episodes", "folds_of_episodes", "forward_pieces"]
+__all__ = ["Fold", "Piece", "Recall", "SplitError", "episodes", "folds_of_episodes", "forward_pieces", "read_pieces"]
 
 
 class SplitError(UnmixError):
@@ -97,3 +99,35 @@ def forward_pieces(recording: Recording, share: float = 0.7) -> Fold:
 
 def _run(path: str, edges: Sequence[int]) -> Piece:
     return Piece(path, start=edges[0], stop=edges[1])
+
+
+class Recall:
+    """Reads the recording of a piece, and remembers it."""
+
+    def __init__(self, root: str | Path | None) -> None:
+        self.root = root
+        self._kept: dict[tuple[str, str], Recording] = {}
+
+    def __call__(self, data: Dataset, piece: Piece) -> Recording:
+        """The recording of a piece of a data set."""
+        key = (data.name, piece.path)
+        if key not in self._kept:
+            self._kept[key] = data.read(Entry(piece.path, "", piece.label, piece.session))
+        return self._kept[key]
+
+
+def read_pieces(
+    data: Dataset, pieces: Sequence[Piece], tick: Callable[[], None] = lambda: None
+) -> tuple[Recording, ...]:
+    """Recordings of pieces, with the labels that the protocol gives them."""
+    found = []
+    for piece in pieces:
+        if piece.start is not None:
+            raise ConfigError(
+                "this protocol is about concentrations in parts of a recording, the model about ratios of a whole one",
+                where=piece.path,
+                remedy="Choose a protocol of smellnet-mixture, smellnet-base, simulated or folder",
+            )
+        found.append(data.read(Entry(piece.path, "", piece.label, piece.session)))
+        tick()
+    return tuple(found)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unmixnet.recordings.datasets import Dataset, Entry, load
+from unmixnet.recordings.datasets import Dataset, Entry, load_dataset
 from unmixnet.recordings.location import DataError
 from unmixnet.recordings.pieces import Fold, Piece, SplitError, folds_of_episodes, forward_pieces
 
@@ -49,7 +49,7 @@ def protocol(name: str, root: str | Path | None = None) -> Protocol:
     if name not in NAMES:
         raise SplitError(f"no protocol {name!r}", remedy=f"Choose one of {', '.join(NAMES)}")
     measures, resample, make = NAMES[name]
-    data = load(name.split(":")[0], root)
+    data = load_dataset(name.split(":")[0], root)
     folds = make(data)
     if not folds or any(not fold.train or not fold.test for fold in folds):
         raise DataError(

@@ -7,7 +7,7 @@ from enum import StrEnum
 import numpy as np
 
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.recordings.recording import Recording
 
 __all__ = ["Samples", "Task", "gather_samples", "per_recording"]

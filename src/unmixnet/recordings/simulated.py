@@ -17,21 +17,23 @@ import numpy as np
 from unmixnet.errors import ConfigError
 from unmixnet.recordings.datasets import Dataset, Entry
 from unmixnet.recordings.recording import ChannelHealth, Mixture, Recording
-from unmixnet.simulation.simulated_nose import RATE_HZ, ROWS, VOLATILES, Setting, solve, true_process
-from unmixnet.simulation.simulated_world import FOODS, World
+from unmixnet.simulation.simulated_nose import FOODS, RATE_HZ, ROWS, VOLATILES, Setting, World, solve, true_process
 
 __all__ = [
     "CLEAN_AIR",
     "FULL_SCALE_COUNTS",
     "GAIN_SD",
+    "HIGH_COUPLING",
     "NOISE_COUNTS",
     "OFFSET_SD",
     "STRENGTH_SD",
+    "TYPICAL_MOL",
     "VOLATILES",
     "Drift",
     "Plan",
     "Setting",
     "drift",
+    "high_coupling_dataset",
     "is_simulated",
     "noise_counts",
     "plan_of",
@@ -184,3 +186,27 @@ def _counts(setting: Setting) -> np.ndarray:
     draws = [np.random.default_rng([setting.seed, 6, m]) for m in range(setting.sensors)]
     white = np.stack([rng.normal(size=y.shape[:2]) for rng in draws], axis=2) * noise_counts(setting.sensors)
     return np.clip(np.round(FULL_SCALE_COUNTS / (1 + np.exp(-level)) + white), 0, FULL_SCALE_COUNTS)
+
+
+TYPICAL_MOL = 1e-3
+"""Order of what is released [mol], 25 ml of gas: what a model may know beforehand."""
+_GASES = ("hydrogen", "methane", "ammonia", "acetaldehyde", "isobutane", "isoprene")
+_AMOUNT_MOL = 1.2e-3
+HIGH_COUPLING = World(
+    "high-coupling",
+    tuple((name, name) for name in _GASES),
+    amount_mol=_AMOUNT_MOL,
+    k_ads=FOODS.k_ads * FOODS.amount_mol / _AMOUNT_MOL,
+    strength_sd=0.25,
+    seen=9,
+    unseen=6,
+    repeats=3,
+    substeps=2,
+    flow_m3_s=2e-7,
+)
+"""Every gas of it can be at half an atmosphere at room temperature."""
+
+
+def high_coupling_dataset() -> Dataset:
+    """The data set; the traces are solved when the first recording is read."""
+    return simulated_dataset(world=HIGH_COUPLING)

@@ -1,4 +1,4 @@
-"""Differences, filters and windows along time, all causal: they can run on a live stream."""
+"""Differences, filters, rates and windows along time, all causal: they can run on a live stream."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from unmixnet.errors import ConfigError
 
-__all__ = ["cut_windows", "high_pass", "lag_differences", "low_pass", "resampled"]
+__all__ = ["cut_windows", "high_pass", "lag_differences", "low_pass", "resampled", "rows_per_sample", "window_starts"]
 
 
 def lag_differences(series: np.ndarray, lags: Sequence[int]) -> np.ndarray:
@@ -42,25 +42,38 @@ def high_pass(series: np.ndarray, rate_Hz: float, cutoff_Hz: float) -> np.ndarra
     return series - low_pass(series, rate_Hz, cutoff_Hz)
 
 
+def window_starts(length: int, window: int, stride: int) -> range:
+    """First rows of the windows of a trace; an unfilled tail is dropped."""
+    return range(0, length - window + 1, stride)
+
+
 def cut_windows(series: np.ndarray, length: int, stride: int) -> np.ndarray:
     """Windows of `length` rows every `stride` rows, shape (n, length, M); an unfilled tail is dropped."""
     if length < 1 or stride < 1:
         raise ConfigError(f"window {length} and stride {stride} must be positive", remedy="Use e.g. 100 and 50")
     if len(series) < length:
-        return np.empty((0, length, series.shape[1]))
-    view = np.lib.stride_tricks.sliding_window_view(series, length, axis=0)
-    return np.ascontiguousarray(view[::stride].transpose(0, 2, 1))
+        return np.empty((0, length, series.shape[1]), series.dtype)
+    return np.stack([series[start : start + length] for start in window_starts(len(series), length, stride)])
+
+
+def rows_per_sample(rate_Hz: float, target_Hz: float) -> tuple[float, bool]:
+    """Rows of a recording per sample of the model, and whether samples are means of so many rows."""
+    rows = rate_Hz / target_Hz
+    if target_Hz > 1.05 * rate_Hz:
+        return rows, False
+    if target_Hz >= rate_Hz - 1e-9:
+        return 1.0, True
+    return (float(round(rows)), True) if abs(rows - round(rows)) < 0.02 else (rows, False)
 
 
 def resampled(series: np.ndarray, rate_Hz: float, target_Hz: float) -> np.ndarray:
     """The series at a lower rate: means of equal blocks, or interpolated where the rates do not divide."""
-    if target_Hz >= rate_Hz - 1e-9:
+    rows, whole = rows_per_sample(rate_Hz, target_Hz)
+    if rows <= 1.0:
         return series
-    block = rate_Hz / target_Hz
-    if abs(block - round(block)) < 0.02:
-        size = round(block)
-        rows = len(series) // size
-        return series[: rows * size].reshape(rows, size, -1).mean(axis=1)
-    times = np.arange(int(len(series) / block)) * block
-    whole = np.arange(len(series))
-    return np.stack([np.interp(times, whole, column) for column in series.T], axis=1)
+    if whole:
+        size = int(rows)
+        samples = len(series) // size
+        return series[: samples * size].reshape(samples, size, -1).mean(axis=1)
+    place = np.arange(int(len(series) / rows)) * rows
+    return np.stack([np.interp(place, np.arange(len(series)), column) for column in series.T], axis=1)

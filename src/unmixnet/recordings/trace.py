@@ -1,4 +1,8 @@
-"""A recording as a model sees it: its channels, its signal, its rate, its clock."""
+"""A recording as a model sees it: its channels, gaps filled, preprocessed, at the model's rate.
+
+Training and inference both come this way; an archive and a live stream, which never hold a whole
+recording, do the same row by row (`inference/archive/windows.py`, `live/engine.py`) and are tested against it.
+"""
 
 import difflib
 from collections.abc import Sequence
@@ -7,10 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unmixnet.errors import UnmixError
-from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.recordings.recording import Recording
-from unmixnet.training.config import TrainConfig
-from unmixnet.training.examples import resampled
+from unmixnet.recordings.temporal import resampled
 
 __all__ = ["Trace", "missing_channels", "trace_of", "without_gaps"]
 
@@ -36,22 +39,26 @@ class Trace:
         return len(self.signal)
 
 
-def trace_of(recording: Recording, ready: Preprocessing, config: TrainConfig) -> Trace:
-    """The trace, or an error that says which channel or how many seconds are missing."""
-    chosen = _selected(recording, ready.channels)
+def trace_of(recording: Recording, preprocessing: Preprocessing, *, rate_Hz: float, window: int) -> Trace:
+    """The trace at the model's rate, or an error that says which channel or how many seconds are missing.
+
+    Arguments:
+        window: rows that the trace must have at least.
+    """
+    chosen = _selected(recording, preprocessing.channels)
     whole, filled = without_gaps(chosen)
-    rate, target = whole.sample_rate_Hz, config.model.rate_Hz
-    signal = ready.signal(whole)
+    rate = whole.sample_rate_Hz
+    signal = preprocessing.signal(whole)
     rows, findings = np.arange(len(signal)), filled
-    if target > 1.05 * rate:
-        place = np.arange(int((len(signal) - 1) * target / rate) + 1) * rate / target
+    if rate_Hz > 1.05 * rate:
+        place = np.arange(int((len(signal) - 1) * rate_Hz / rate) + 1) * rate / rate_Hz
         signal = np.stack([np.interp(place, rows, column) for column in signal.T], axis=1)
-        findings += (f"The recording has {rate:.3g} rows per second; it was interpolated to {target:g}.",)
+        findings += (f"The recording has {rate:.3g} rows per second; it was interpolated to {rate_Hz:g}.",)
     else:
-        signal = resampled(signal, rate, target)
+        signal = resampled(signal, rate, rate_Hz)
         place = (np.arange(len(signal)) + 0.5) * len(rows) / max(len(signal), 1) - 0.5
-    if len(signal) < config.window:
-        raise _too_short(recording, len(signal), config)
+    if len(signal) < window:
+        raise _too_short(recording, len(signal), rate_Hz, window, preprocessing.first_rows)
     return Trace(signal.astype(np.float32), np.interp(place, rows, whole.time_s[: len(rows)]), findings)
 
 
@@ -102,13 +109,11 @@ def without_gaps(recording: Recording) -> tuple[Recording, tuple[str, ...]]:
     return replace(recording, readings=filled), (f"{missing.sum()} missing readings of {names} were interpolated.",)
 
 
-def _too_short(recording: Recording, rows: int, config: TrainConfig) -> UnmixError:
-    rate = config.model.rate_Hz
-    needed = config.window / rate
-    limit = config.data.first_rows
+def _too_short(recording: Recording, rows: int, rate_Hz: float, window: int, limit: int | None) -> UnmixError:
+    needed = window / rate_Hz
     cut = f" of its first {limit} rows" if limit is not None and len(recording) > limit else ""
     return UnmixError(
-        f"the recording has {rows / rate:.3g} s{cut}, the model needs at least {needed:.3g} s",
+        f"the recording has {rows / rate_Hz:.3g} s{cut}, the model needs at least {needed:.3g} s",
         where=recording.path,
         remedy=f"Record for {needed:.3g} s or longer",
     )

@@ -1,12 +1,15 @@
-"""Simulated trajectories as a table, a Parquet file, and a summary of how well they close."""
+"""Simulated trajectories as tables and Parquet files, and saved states as NumPy archives."""
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unmixnet.simulation.simulate import Simulated
+
+if TYPE_CHECKING:
+    pass
 
 __all__ = ["closure_rows", "columns", "summary", "write_parquet"]
 

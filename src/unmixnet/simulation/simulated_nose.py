@@ -1,8 +1,4 @@
-"""The truth behind the `simulated` data set: its coefficients, and its solution on a chamber finer than any model's.
-
-The chamber is the hand-held e-nose with every cell cut into four, the step is the sampling interval, 0.1 s: a model
-that solves eight cells in steps of a second has to cope with its own coarseness, as with a real recording.
-"""
+"""The e-nose behind the simulated data sets: substances, coefficients, and the solution on a fine chamber."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,13 +11,79 @@ from unmixnet.errors import ConfigError, SolveError
 from unmixnet.simulation.builders import portable_enose
 from unmixnet.simulation.chamber import Chamber
 from unmixnet.simulation.refinement import Refinement, refine
-from unmixnet.simulation.simulated_world import FOODS, VOLATILES, World
 
 if TYPE_CHECKING:
     from unmixnet.physics.rollout import Saved
     from unmixnet.physics.state import Process
 
-__all__ = ["PARTS", "RATE_HZ", "ROWS", "VOLATILES", "Setting", "fine_chamber", "solve", "true_process"]
+__all__ = [
+    "FOODS",
+    "PARTS",
+    "RATE_HZ",
+    "ROWS",
+    "VOLATILES",
+    "Setting",
+    "World",
+    "fine_chamber",
+    "solve",
+    "true_process",
+]
+
+VOLATILES = {
+    "banana": "isoamyl acetate",
+    "orange": "limonene",
+    "pear": "hexyl acetate",
+    "apple": "ethyl butyrate",
+    "mango": "myrcene",
+    "peach": "gamma-decalactone",
+    "strawberry": "ethyl acetate",
+    "clove": "eugenol",
+    "coriander": "linalool",
+    "garlic": "diallyl disulfide",
+    "almond": "benzaldehyde",
+    "cumin": "cuminaldehyde",
+}
+"""The volatile that each food stands for."""
+
+
+@dataclass(frozen=True)
+class World:
+    """Substances and recipes of a family of data sets.
+
+    Arguments:
+        name: of the data set.
+        volatiles: components of the labels, in their order, each with the species that it stands for.
+        amount_mol: what a pure recording of strength one releases, in the geometric mean over substances.
+        k_ads: adsorption rate of a sensor, in the geometric mean [m³/(mol s)].
+        strength_sd: sd of the logarithm of a recording's strength.
+        seen, unseen: pairs of substances in training, and pairs held out; as many triples are held out, too.
+        repeats: recordings of every recipe that is held out, each in a session of its own.
+        substeps: of diffusion in a step of the solver.
+        carrier: the gas that fills the chamber.
+        flow_m3_s: the draught through it.
+    """
+
+    name: str
+    volatiles: tuple[tuple[str, str], ...]
+    amount_mol: float = 4e-7
+    k_ads: float = 60.0
+    strength_sd: float = 0.2
+    seen: int = 24
+    unseen: int = 12
+    repeats: int = 1
+    substeps: int = 1
+    carrier: str = "air"
+    flow_m3_s: float = 2e-6
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """Names of the substances, in the order of the labels."""
+        return tuple(name for name, _ in self.volatiles)
+
+
+FOODS = World("simulated", tuple(VOLATILES.items()))
+"""Twelve foods at about 100 ppm, the order of SmellNet's mixtures."""
+
 
 RATE_HZ, ROWS = 10.0, 600
 PARTS = 4

@@ -6,13 +6,17 @@ from itertools import product
 import numpy as np
 from jaxtyping import PyTree
 
-from unmixnet.inference.bundle.background import fit_background
-from unmixnet.inference.bundle.calibration import Calibration
-from unmixnet.inference.bundle.conformal import Intervals, fit_intervals
-from unmixnet.inference.bundle.finish import projected, sharpened
+from unmixnet.inference.bundle.calibration import (
+    Calibration,
+    Intervals,
+    fit_background,
+    fit_intervals,
+    projected,
+    sharpened,
+)
 from unmixnet.inference.bundle.novelty import fit_novelty
 from unmixnet.inference.evidence import Evidence, gather_evidence
-from unmixnet.recordings.response import Baseline
+from unmixnet.recordings.preprocessing import Baseline
 from unmixnet.training.examples import Examples
 from unmixnet.training.run import Prepared
 
@@ -58,13 +62,10 @@ def calibration_of(prepared: Prepared, train: Sequence[Evidence], held: Sequence
 
 def evidence_in(prepared: Prepared, model: PyTree, examples: Examples | None) -> list[Evidence]:
     """Evidence of examples, in their order; of none if there are none."""
-    config = prepared.config
     if examples is None:
         return []
     traces = [trace[:length] for trace, length in zip(examples.traces, examples.lengths, strict=True)]
-    return gather_evidence(
-        model, traces, window=config.window, stride=config.stride, air=prepared.air, sign=prepared.sign
-    )
+    return gather_evidence(model, traces, prepared.spec)
 
 
 def choose_finish(ratios: np.ndarray, truth: np.ndarray, *, classes: bool = False) -> tuple[float, float]:

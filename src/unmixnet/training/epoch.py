@@ -8,19 +8,20 @@ compiled, and it sees one batch: trainings on different recordings share it.
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+from annotated_types import Ge, Gt, Lt
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int, PyTree
 
+from unmixnet.model.predict import window_ratios
 from unmixnet.model.statistics import Statistics
 from unmixnet.model.unmixnet import UnMixNet
-from unmixnet.training.answers import answers
 from unmixnet.training.objective import Batch, Recipe, batch_loss
 from unmixnet.training.virtual import Bank
 
@@ -40,16 +41,18 @@ class Plan:
         ema: decay of the running mean of weights that is evaluated and kept; 0 evaluates the weights themselves.
     """
 
-    epochs: int = 150
-    patience: int = 40
-    windows: int = 1
-    batch: int = 32
-    rate: float = 1e-3
-    physics_rate: float = 3.0
-    warmup: float = 0.05
-    decay: float = 1e-4
-    clip: float = 1.0
-    ema: float = 0.98
+    __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}
+
+    epochs: Annotated[int, Gt(0)] = 150
+    patience: Annotated[int, Gt(0)] = 40
+    windows: Annotated[int, Gt(0)] = 1
+    batch: Annotated[int, Gt(0)] = 32
+    rate: Annotated[float, Gt(0)] = 1e-3
+    physics_rate: Annotated[float, Gt(0)] = 3.0
+    warmup: Annotated[float, Ge(0), Lt(1)] = 0.05
+    decay: Annotated[float, Ge(0)] = 1e-4
+    clip: Annotated[float, Gt(0)] = 1.0
+    ema: Annotated[float, Ge(0), Lt(1)] = 0.98
 
 
 class TrainState(eqx.Module):
@@ -235,7 +238,11 @@ def _step_of(
 
 def _score(model: PyTree, arrays: Arrays) -> float:
     """Mean |â − a| of the validation recordings, each the mean over its windows."""
-    guess, owner, truth = answers(model, np.asarray(arrays.windows)), np.asarray(arrays.owner), np.asarray(arrays.truth)
+    guess, owner, truth = (
+        window_ratios(model, np.asarray(arrays.windows)),
+        np.asarray(arrays.owner),
+        np.asarray(arrays.truth),
+    )
     total = np.zeros(truth.shape)
     np.add.at(total, owner, guess)
     return float(np.mean(np.abs(total / np.bincount(owner, minlength=len(truth))[:, None] - truth)))

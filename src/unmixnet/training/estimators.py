@@ -69,7 +69,7 @@ class _TraceEstimator(BaseEstimator):
         self.random_state = random_state
 
     def _fit(self, X: np.ndarray, targets: np.ndarray, groups: Any, *, classes: bool) -> None:
-        from unmixnet.inference.precision import single_precision
+        from unmixnet.model.predict import single_precision
         from unmixnet.training.run import train
 
         self.mean_, self.sd_ = self._statistics(X)
@@ -137,7 +137,7 @@ class _TraceEstimator(BaseEstimator):
         return {**steps, "virtual_offset": 0.03, "physics_rate": 0.1, "ema": 0.99}
 
     def _prepared(self, traces: np.ndarray, targets: np.ndarray, groups: Any, *, classes: bool) -> Any:
-        from unmixnet.recordings.preprocess import Preprocessing
+        from unmixnet.recordings.preprocessing import Preprocessing
         from unmixnet.training.examples import Examples
         from unmixnet.training.run import Prepared, clean_air
 
@@ -162,7 +162,7 @@ class _TraceEstimator(BaseEstimator):
         return Prepared(self._config(T, classes=classes), components, ready, train, validation, air, sign, told)
 
     def _ratios(self, X: Any) -> np.ndarray:
-        from unmixnet.inference.precision import single_precision
+        from unmixnet.model.predict import single_precision
 
         check_is_fitted(self)
         X = validate_data(self, X, reset=False, allow_nd=True, dtype=np.float64)
@@ -180,7 +180,7 @@ def _answer() -> Any:
     import equinox as eqx
     import jax
 
-    from unmixnet.training.objective import predict_ratios
+    from unmixnet.model.predict import predict_ratios
 
     return eqx.filter_jit(lambda model, Y: jax.vmap(lambda y: predict_ratios(model, y))(Y))
 

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.recordings.recording import Recording
-from unmixnet.recordings.temporal import resampled
+from unmixnet.recordings.temporal import cut_windows
+from unmixnet.recordings.trace import trace_of
 
-__all__ = ["Examples", "gather_examples", "joined", "resampled", "windows_of"]
+__all__ = ["Examples", "gather_examples", "joined", "windows_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,11 @@ class Examples:
 
 
 def gather_examples(
-    recordings: Iterable[Recording], ready: Preprocessing, components: Sequence[str], rate_Hz: float, window: int
+    recordings: Iterable[Recording],
+    preprocessing: Preprocessing,
+    components: Sequence[str],
+    rate_Hz: float,
+    window: int,
 ) -> Examples:
     """Preprocess labelled recordings; a recording shorter than the window is an error."""
     series, targets, names, supports = [], [], [], []
@@ -48,14 +53,7 @@ def gather_examples(
                 where=recording.path,
                 remedy=f"Set model.rate_Hz to {recording.sample_rate_Hz:g} or less",
             )
-        trace = resampled(ready.signal(recording), recording.sample_rate_Hz, rate_Hz)
-        if len(trace) < window:
-            raise ConfigError(
-                f"the recording has {len(trace)} rows at {rate_Hz:g} Hz, a window has {window}",
-                where=recording.path,
-                remedy="Use a shorter window_s, or leave the recording out",
-            )
-        series.append(trace)
+        series.append(trace_of(recording, preprocessing, rate_Hz=rate_Hz, window=window).signal)
         targets.append(recording.label.vector(components))
         names.append(recording.path)
         supports.append("+".join(sorted(recording.label.support)))
@@ -84,9 +82,6 @@ def joined(first: Examples, second: Examples) -> Examples:
 
 def windows_of(examples: Examples, window: int, stride: int) -> tuple[np.ndarray, np.ndarray]:
     """All windows at a fixed stride, shape (n, window, M), and the index of the recording of each."""
-    cut, index = [], []
-    for i, (trace, length) in enumerate(zip(examples.traces, examples.lengths, strict=True)):
-        for start in range(0, int(length) - window + 1, stride):
-            cut.append(trace[start : start + window])
-            index.append(i)
-    return np.stack(cut), np.array(index)
+    pairs = zip(examples.traces, examples.lengths, strict=True)
+    cut = [cut_windows(trace[:length], window, stride) for trace, length in pairs]
+    return np.concatenate(cut), np.repeat(np.arange(len(cut)), [len(windows) for windows in cut])

@@ -1,4 +1,4 @@
-"""Teaching: a small model of the user's own substances and sensors, and its score on recordings it had not seen."""
+"""Few-shot training: a small model of the user's own substances, scored on recordings that it had not seen."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -6,25 +6,181 @@ from pathlib import Path
 from typing import Any
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
 from unmixnet.errors import ConfigError
-from unmixnet.inference.bundle import Bundle, find_bundle, load_bundle, save_bundle
-from unmixnet.inference.bundle.seen import seen
+from unmixnet.inference.bundle import Bundle, load_model, save_bundle
+from unmixnet.inference.bundle.bundle import seen
 from unmixnet.inference.evidence import Evidence, gather_evidence
-from unmixnet.inference.precision import single_precision
+from unmixnet.model.predict import single_precision
+from unmixnet.model.spec import build_model
+from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.recordings.preprocessing import FULL_SCALE_COUNTS
 from unmixnet.recordings.recording import Recording
 from unmixnet.training.calibrate_bundle import calibration_of, evidence_in
+from unmixnet.training.config import TrainConfig
 from unmixnet.training.examples import Examples, gather_examples
-from unmixnet.training.head_start import TEACHER, with_head_start
-from unmixnet.training.lesson import check_lesson, groups_of, lesson_config
-from unmixnet.training.lesson_card import lesson_card
-from unmixnet.training.run import Prepared, build_model, prepare
+from unmixnet.training.make_bundle import lesson_card
+from unmixnet.training.run import Prepared, prepare
 from unmixnet.training.trainer import fit
 
-__all__ = ["EPOCHS", "Taught", "teach"]
+__all__ = [
+    "EPOCHS",
+    "FEW",
+    "TEACHER",
+    "Taught",
+    "check_lesson",
+    "groups_of",
+    "lesson_config",
+    "starts_in_air",
+    "teach",
+    "with_head_start",
+]
+
+FEW = 12
+"""Recordings up to which each is left out by itself."""
+_GROUPS = 6
+_LEAST_S, _WHOLE_S, _PIECE_S = 8.0, 60.0, 30.0
+"""Shortest recording; longest window that holds a whole release; window where the odour is there all the time."""
+_MOVES = 0.5
+"""Movement since the first second, over the spread between recordings, from which on they start in clean air."""
+
+
+def check_lesson(recordings: Sequence[Recording]) -> tuple[str, ...]:
+    """The substances of a lesson in order of name, or an error that says what is missing."""
+    names: set[str] = set()
+    for recording in recordings:
+        if recording.label is None:
+            raise ConfigError("a recording without a label cannot teach", where=recording.path, remedy="Leave it out")
+        names |= recording.label.support
+    if len(names) < 2 or len(recordings) < 4:
+        raise ConfigError(
+            f"{len(recordings)} recordings of {len(names)} substances, expected at least four of two",
+            remedy="Record each substance at least twice",
+        )
+    shortest = min(recordings, key=lambda recording: recording.duration_s)
+    if shortest.duration_s < _LEAST_S:
+        raise ConfigError(
+            f"the recording has {shortest.duration_s:.3g} s, expected at least {_LEAST_S:g}",
+            where=shortest.path,
+            remedy="Record for a minute, starting in clean air",
+        )
+    return tuple(sorted(names))
+
+
+def lesson_config(recordings: Sequence[Recording], *, epochs: int, seed: int) -> TrainConfig:
+    """The small preset: whole releases if recordings start in clean air, otherwise pieces of the exposure."""
+    shortest = min(recording.duration_s for recording in recordings)
+    in_air = starts_in_air(recordings)
+    rate = min(2.0, *(recording.sample_rate_Hz for recording in recordings))
+    step = max(1.0, np.ceil(rate) / rate)
+    patch = min(4.0, shortest / 4)
+    return TrainConfig.model_validate(
+        {
+            "data": {
+                "protocol": "folder:all",
+                "baseline": "recording" if in_air else "none",
+                "response": _response(recordings, in_air),
+                "window_s": min(_WHOLE_S, 0.95 * shortest) if in_air else min(_PIECE_S, 0.9 * shortest),
+                "stride_s": 10.0,
+                "validation": 0.0,
+            },
+            "model": {
+                "rate_Hz": rate,
+                "step_s": round(step * rate) / rate,
+                "patch_s": patch,
+                "start": "clean air" if in_air else "exposed",
+                "release": "rise-decay" if in_air else "constant",
+            },
+            "training": {
+                "seed": seed,
+                "epochs": epochs,
+                "patience": epochs,
+                "batch": min(16, len(recordings)),
+                "rate": 2e-3,
+                "physics_rate": 0.3,  # few recordings: the physics must not run after their noise
+                "ema": min(0.98, 1 - 1 / epochs),
+                "mixing": "competitive",
+                "jitter_gain": 0.05,
+            },
+        }
+    )
+
+
+def starts_in_air(recordings: Sequence[Recording]) -> bool:
+    """Whether the sensors move after the first second by as much as recordings differ."""
+    moved, ends = [], []
+    for recording in recordings:
+        rows = max(1, round(recording.sample_rate_Hz))
+        end = np.nanmean(recording.readings[-len(recording) // 3 :], axis=0)
+        moved.append(np.abs(end - np.nanmean(recording.readings[:rows], axis=0)))
+        ends.append(end)
+    spread = np.maximum(np.std(ends, axis=0), 1e-9)
+    return bool(np.median(np.max(np.array(moved) / spread, axis=1)) > _MOVES)
+
+
+def groups_of(recordings: Sequence[Recording], *, seed: int) -> list[list[int]]:
+    """Numbers of the recordings that are left out together: one by one, or in six groups that hold every recipe."""
+    n = len(recordings)
+    if n <= FEW:
+        return [[i] for i in range(n)]
+    order = np.random.default_rng(seed).permutation(n).tolist()
+    by_recipe = sorted(order, key=lambda i: _recipe(recordings[i]))
+    return [sorted(by_recipe[group::_GROUPS]) for group in range(_GROUPS)]
+
+
+def _recipe(recording: Recording) -> str:
+    assert recording.label is not None, "lessons have labels"
+    return "+".join(sorted(recording.label.support))
+
+
+def _response(recordings: Sequence[Recording], in_air: bool) -> str:
+    """Counts of a ten-bit converter as log-conductance; other positive readings as a ratio to clean air."""
+    channels = set.intersection(*(set(recording.channels) for recording in recordings))
+    values = np.concatenate([recording.column(name) for recording in recordings for name in sorted(channels)])
+    units = {unit for recording in recordings for unit in recording.units}
+    if units <= {"counts", "unknown", ""} and np.nanmax(values) <= FULL_SCALE_COUNTS and np.nanmin(values) >= 0:
+        return "log-conductance"
+    return "log-ratio" if in_air and np.nanmin(values) > 0 else "level"
+
+
+TEACHER = "simulated"
+"""The packaged bundle that is learned from."""
+
+
+def with_head_start(model: UnMixNet, teacher: UnMixNet) -> UnMixNet:
+    """The model with the teacher's networks, as far as they have the same shapes; another rate has another encoder."""
+    for part in (_physics, _encoder):
+        mine, theirs = part(model), part(teacher)
+        if _shapes(mine) == _shapes(theirs):
+            model = eqx.tree_at(part, model, theirs)
+    return model
+
+
+def _encoder(model: UnMixNet) -> Any:
+    return model.encoder
+
+
+def _physics(model: UnMixNet) -> Any:
+    readout = model.transduction
+    return (
+        model.release,
+        model.flow,
+        model.diffusivity,
+        model.kinetics,
+        readout.pairs,
+        readout.modulation,
+        readout.offset,
+    )
+
+
+def _shapes(tree: Any) -> Any:
+    leaves, structure = jax.tree.flatten(eqx.filter(tree, eqx.is_array))
+    return [leaf.shape for leaf in leaves], structure
+
 
 EPOCHS = 150
 Watch = Callable[[str, int, int], None]
@@ -63,7 +219,7 @@ class Taught:
             "bundle": str(self.folder),
             "digest": self.bundle.digest,
             "components": list(self.bundle.components),
-            "channels": list(self.bundle.ready.channels),
+            "channels": list(self.bundle.preprocessing.channels),
             "metric": "MAE",
             **scores,
             "recordings": self.recordings,
@@ -117,10 +273,8 @@ class _Lesson:
     def __init__(self, recordings: Sequence[Recording], whole: Prepared, watch: Watch, head_start: bool) -> None:
         self.recordings, self.whole, self.watch = recordings, whole, watch
         watch("getting ready", 0, 1)
-        drawn = build_model(
-            whole.config, whole.components, whole.ready.channels, air=whole.air, sign=whole.sign, seed=self.seed
-        )
-        self.start = with_head_start(drawn, load_bundle(find_bundle(TEACHER)).model) if head_start else drawn
+        drawn = build_model(whole.spec, seed=self.seed)
+        self.start = with_head_start(drawn, load_model(TEACHER).model) if head_start else drawn
 
     @property
     def seed(self) -> int:
@@ -164,7 +318,7 @@ class _Lesson:
         scores = self._scores(held)
         card = lesson_card(name, whole, scores, groups)
         known = tuple(seen(recording) for recording in self.recordings)
-        made = (whole.config, whole.components, whole.ready, whole.air, whole.sign, model, calibration, card, known)
+        made = (whole.spec, whole.ready, model, calibration, card, known, whole.config.stored())
         self.watch("finishing", 1, 1)
         return Bundle(name, *made), scores
 
@@ -192,4 +346,4 @@ class _Lesson:
         config = fold.config
         made = gather_examples(recordings, fold.ready, fold.components, config.model.rate_Hz, config.window)
         traces = [trace[:length] for trace, length in zip(made.traces, made.lengths, strict=True)]
-        return gather_evidence(model, traces, window=config.window, stride=config.stride, air=fold.air, sign=fold.sign)
+        return gather_evidence(model, traces, fold.spec)

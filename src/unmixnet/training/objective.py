@@ -7,29 +7,33 @@ encoder's own, which closes the loop. Baselines have L_mix alone.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+from annotated_types import Ge, Gt, Le
 from jaxtyping import Array, Float, Key, PRNGKeyArray
 
 from unmixnet.model.baselines.interface import Baseline
 from unmixnet.model.encoder import Inference
 from unmixnet.model.unmixnet import Solved, UnMixNet
-from unmixnet.training.losses.adsorption import adsorption_loss
-from unmixnet.training.losses.conservation import conservation_loss
-from unmixnet.training.losses.fingerprints import incoherence_loss
-from unmixnet.training.losses.flux import flux_loss
-from unmixnet.training.losses.frequency import frequency_loss
-from unmixnet.training.losses.mixture import class_loss, mixture_loss
-from unmixnet.training.losses.reconstruction import reconstruction_loss
-from unmixnet.training.losses.source import source_entropy
-from unmixnet.training.losses.weights import Weights
+from unmixnet.training.losses import (
+    Weights,
+    adsorption_loss,
+    class_loss,
+    conservation_loss,
+    flux_loss,
+    frequency_loss,
+    incoherence_loss,
+    mixture_loss,
+    reconstruction_loss,
+    source_entropy,
+)
 from unmixnet.training.mixing import mixed_batch, with_session
 from unmixnet.training.virtual import Bank, Nuisance, Virtual, virtual_batch
 
-__all__ = ["Batch", "Recipe", "batch_loss", "predict_ratios", "virtual_loss"]
+__all__ = ["Batch", "BatchOptions", "Recipe", "batch_loss", "virtual_loss"]
 
 
 class Batch(eqx.Module):
@@ -40,29 +44,45 @@ class Batch(eqx.Module):
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """How a batch is made and weighed; static, so that each choice compiles once."""
+class BatchOptions:
+    """What a training file says of how a batch is made.
+
+    Arguments:
+        teacher: probability that a window is solved from its true ratios.
+        solved: share of a batch whose loop is closed by the solver; the other windows teach the encoder alone.
+        virtual: virtual recordings, made by the calibrated solver, for each real one.
+        mixing: mixtures of pairs of recordings through `competitive` adsorption and readout, `linear` as a control, or
+            `none`; `mixing_share`: share of a batch that is replaced by them.
+        exponent: exponent n of the sensors, for them.
+        jitter_gain: random session gains on training windows, sd of the logarithm; `jitter_offset`: random offsets, in
+            sd of the training signal.
+    """
+
+    __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}
+
+    teacher: Annotated[float, Ge(0), Le(1)] = 0.5
+    solved: Annotated[float, Gt(0), Le(1)] = 1.0
+    virtual: Annotated[float, Ge(0)] = 0.0
+    mixing: Literal["none", "linear", "competitive"] = "none"
+    mixing_share: Annotated[float, Ge(0), Le(1)] = 0.5
+    exponent: Annotated[float, Gt(0), Le(1)] = 0.5
+    jitter_gain: Annotated[float, Ge(0)] = 0.0
+    jitter_offset: Annotated[float, Ge(0)] = 0.0
+
+
+@dataclass(frozen=True)
+class Recipe(BatchOptions):
+    """How a batch is made and weighed; static, so that each choice compiles once.
+
+    Arguments:
+        weights: λ of the objective.
+        classes: one substance out of many: cross-entropy beside the presence.
+        nuisance: session and noise of virtual recordings.
+    """
 
     weights: Weights = field(default_factory=Weights)
     classes: bool = False
-    """One substance out of many: cross-entropy beside the presence."""
-    teacher: float = 0.5
-    solved: float = 1.0
-    """Share of a batch whose loop is closed."""
-    virtual: float = 0.0
-    """Virtual recordings for each real one."""
     nuisance: Nuisance = field(default_factory=Nuisance)
-    mixing: str = "none"
-    """`none`, `linear` or `competitive`."""
-    mixing_share: float = 0.5
-    exponent: float = 0.5
-    jitter_gain: float = 0.0
-    jitter_offset: float = 0.0
-
-
-def predict_ratios(model: UnMixNet | Baseline, Y: Float[Array, "T M"]) -> Float[Array, " K"]:
-    """Ratios (or class probabilities) of one window."""
-    return model(Y).a if isinstance(model, UnMixNet) else jax.nn.softmax(model(Y).logits)
 
 
 def batch_loss(

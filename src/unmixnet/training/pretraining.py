@@ -1,14 +1,4 @@
-r"""Calibration of the physics before the encoder learns: what the labels say about the coefficients.
-
-    min  Σ_n mean (Y_n − [b + g_n (Ŷ(a_n, s_n) − b) + o_n])² + σ² (priors of s, g, o)
-
-over the global coefficients, the strength s of every recording, and the gains g and offsets o of every session, which
-are nuisances with Gaussian priors. The ratios a are the true ones. Gains belong to sessions: were they free in every
-recording, a substance that is only recorded alone could not tell its sensitivities from them. An encoder that has to
-guess strength and gain while the physics is still wrong hands its own noise to the coefficients; explicit nuisances do
-not. What is left over, Y − Ŷ, is what this physics cannot say; virtual recordings carry it, so that the encoder trusts
-the solver no more than it deserves.
-"""
+"""Pretraining: the physics is calibrated, a bank of virtual recordings is solved, and the encoder learns from it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,13 +14,15 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from unmixnet.model.unmixnet import UnMixNet
-from unmixnet.training.epoch import Arrays
+from unmixnet.training.config import TrainConfig
+from unmixnet.training.epoch import Arrays, Plan
 from unmixnet.training.gauss_newton import gauss_newton
-from unmixnet.training.virtual import Nuisance
+from unmixnet.training.objective import Recipe, virtual_loss
+from unmixnet.training.virtual import Bank, Leftover, Nuisance, bank_of
 
-__all__ = ["Calibrated", "calibrate_physics"]
+__all__ = ["Calibrated", "calibrate_physics", "school", "schooled"]
 
-_BLOCK = 25
+_CALIBRATION_BLOCK = 25
 """Steps between two looks at the clock."""
 
 
@@ -138,13 +130,13 @@ def _rough(
             moved = optax.apply_updates(found, updates)
             return (moved, opt), misfit
 
-        (found, opt), misfit = jax.lax.scan(step, (found, opt), start + jnp.arange(_BLOCK))
+        (found, opt), misfit = jax.lax.scan(step, (found, opt), start + jnp.arange(_CALIBRATION_BLOCK))
         return found, opt, jnp.mean(misfit)
 
     opt = chain.init(found)
-    for start in range(0, steps, _BLOCK):
+    for start in range(0, steps, _CALIBRATION_BLOCK):
         found, opt, misfit = block(found, opt, jnp.asarray(start, jnp.int32))
-        watch({"before": "physics", "step": start + _BLOCK, "of": steps, "value": float(jnp.sqrt(misfit))})
+        watch({"before": "physics", "step": start + _CALIBRATION_BLOCK, "of": steps, "value": float(jnp.sqrt(misfit))})
     return found
 
 
@@ -188,3 +180,76 @@ def _prior(found: Nuisances, nuisance: Nuisance) -> list[Float[Array, "*any"]]:
     spread = (nuisance.strength, nuisance.gain, nuisance.offset)
     values = (found.log_strength, found.log_gain, found.offset)
     return [value / max(sd, 1e-3) for value, sd in zip(values, spread, strict=True)]
+
+
+_BLOCK = 50
+"""Steps between two looks at the clock."""
+_MOST = 96
+"""Virtual recordings in a step."""
+
+
+def schooled(
+    model: UnMixNet, arrays: Arrays, config: TrainConfig, seed: int, watch: Callable[[dict[str, Any]], None]
+) -> tuple[UnMixNet, Bank | None]:
+    """The model with calibrated physics and an encoder that has learned from it, and the bank if it is used."""
+    told, recipe, window = config.training, config.recipe, config.window
+    found = calibrate_physics(
+        model,
+        arrays,
+        window=window,
+        steps=told.calibration,
+        polish=told.polish,
+        nuisance=recipe.nuisance,
+        seed=seed,
+        watch=watch,
+    )
+    if told.virtual == 0 and told.schooling == 0:
+        return found.model, None
+    leftover = Leftover(jnp.asarray(found.residuals), arrays.targets)
+    key = jax.random.key(seed + 1)
+    fill = eqx.filter_jit(lambda m, left: bank_of(m, told.bank, window, recipe.nuisance, key, leftover=left))
+    bank = fill(found.model, leftover)
+    return school(
+        found.model, bank, recipe, config.plan, window=window, steps=told.schooling, seed=seed, watch=watch
+    ), bank
+
+
+def school(
+    model: UnMixNet,
+    bank: Bank,
+    recipe: Recipe,
+    plan: Plan,
+    *,
+    window: int,
+    steps: int,
+    seed: int,
+    watch: Callable[[dict[str, Any]], None] = lambda entry: None,
+) -> UnMixNet:
+    """Train the encoder, and the modulations that it drives, on virtual recordings alone."""
+    if steps == 0:
+        return model
+    params, static = eqx.partition(model, eqx.is_inexact_array)
+    row, unravel = ravel_pytree(params)
+    schedule = optax.warmup_cosine_decay_schedule(0, plan.rate, max(1, steps // 20), steps, plan.rate / 100)
+    chain = optax.chain(optax.clip_by_global_norm(plan.clip), optax.adamw(schedule, weight_decay=plan.decay))
+
+    def loss(row, key):
+        model = eqx.combine(unravel(row), static)
+        return virtual_loss(model, bank, _MOST, window, recipe, key)
+
+    @jax.jit
+    def block(row, opt, start):
+        def step(carry, number):
+            row, opt = carry
+            value, grad = jax.value_and_grad(loss)(row, jax.random.fold_in(jax.random.key(seed + 2), number))
+            updates, opt = chain.update(grad, opt, row)
+            return (row + updates, opt), value
+
+        (row, opt), losses = jax.lax.scan(step, (row, opt), start + jnp.arange(_BLOCK))
+        return row, opt, jnp.mean(losses)
+
+    opt = chain.init(row)
+    for start in range(0, steps, _BLOCK):
+        row, opt, value = block(row, opt, jnp.asarray(start, jnp.int32))
+        watch({"before": "virtual recordings", "step": start + _BLOCK, "of": steps, "value": float(value)})
+    return eqx.combine(unravel(row), static)

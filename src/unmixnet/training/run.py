@@ -6,27 +6,25 @@ from pathlib import Path
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import PyTree
 
 from unmixnet.errors import ConfigError
-from unmixnet.model.baselines import BASELINES
+from unmixnet.model.spec import ModelSpec, build_model
 from unmixnet.model.statistics import Statistics
 from unmixnet.model.unmixnet import UnMixNet
-from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.preprocessing import Baseline as Clean
+from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.recordings.recording import Recording
-from unmixnet.recordings.response import Baseline as Clean
-from unmixnet.simulation.builders import portable_enose
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.epoch import Arrays
 from unmixnet.training.examples import Examples, gather_examples, joined, windows_of
-from unmixnet.training.schooling import schooled
+from unmixnet.training.pretraining import schooled
 from unmixnet.training.trainer import Fit, fit
 from unmixnet.training.virtual import Bank
 
-__all__ = ["Prepared", "build_model", "clean_air", "prepare", "train"]
+__all__ = ["Prepared", "clean_air", "prepare", "train"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +46,11 @@ class Prepared:
     air: tuple[float, ...]
     sign: tuple[float, ...]
     sessions: tuple[str | None, ...] = ()
+
+    @property
+    def spec(self) -> ModelSpec:
+        """Of the model that these recordings train."""
+        return self.config.spec(self.components, self.ready.channels, air=self.air, sign=self.sign)
 
     def arrays(self) -> Arrays:
         """On the device."""
@@ -94,25 +97,6 @@ def prepare(
     return Prepared(config, tuple(components), ready, examples, held, air, sign, tuple(sessions))
 
 
-def build_model(
-    config: TrainConfig,
-    components: Sequence[str],
-    channels: Sequence[str],
-    *,
-    air: Sequence[float],
-    sign: Sequence[float],
-    seed: int,
-) -> PyTree:
-    """The model at its start, drawn layer by layer: compiled as a whole it would take as long for every seed."""
-    K, M = len(components), len(channels)
-    key = jax.random.key(seed, impl="unsafe_rbg")
-    if config.model.name == "unmixnet":
-        chamber, settings = portable_enose(sensors=tuple(channels)), config.settings
-        return UnMixNet.of(settings, chamber, K, air=air, sign=sign, key=key)
-    of, size = BASELINES[config.model.name].of, config.model.size
-    return of(config.window, M, K, size=size, key=key)
-
-
 def train(
     prepared: Prepared,
     *,
@@ -132,8 +116,7 @@ def train(
     config = prepared.config
     seed = config.training.seed if seed is None else seed
     if model is None:
-        channels, air, sign = prepared.ready.channels, prepared.air, prepared.sign
-        model = build_model(config, prepared.components, channels, air=air, sign=sign, seed=seed)
+        model = build_model(prepared.spec, seed=seed)
     arrays, bank = prepared.arrays(), None
     model = _in_units(model, prepared)
     if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:

@@ -1,16 +1,17 @@
 """The recordings of a training file: its protocol's training side, with validation recordings split off."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.datasets import Dataset, Entry, load
+from unmixnet.recordings.datasets import Dataset, load_dataset
+from unmixnet.recordings.pieces import read_pieces
 from unmixnet.recordings.protocols import Piece, hold_out, protocol
 from unmixnet.recordings.recording import Recording
 from unmixnet.training.config import TrainConfig
 
-__all__ = ["ALL", "Sources", "read_pieces", "sources_of"]
+__all__ = ["ALL", "Sources", "sources_of"]
 
 ALL = "folder:all"
 """Protocol that takes every labelled recording of a folder and tests on none."""
@@ -45,23 +46,6 @@ def sources_of(
     return Sources(train, held, data.components, tuple(piece.session for piece in fold.train))
 
 
-def read_pieces(
-    data: Dataset, pieces: Sequence[Piece], tick: Callable[[], None] = lambda: None
-) -> tuple[Recording, ...]:
-    """Recordings of pieces, with the labels that the protocol gives them."""
-    found = []
-    for piece in pieces:
-        if piece.start is not None:
-            raise ConfigError(
-                "this protocol is about concentrations in parts of a recording, the model about ratios of a whole one",
-                where=piece.path,
-                remedy="Choose a protocol of smellnet-mixture, smellnet-base, simulated or folder",
-            )
-        found.append(data.read(Entry(piece.path, "", piece.label, piece.session)))
-        tick()
-    return tuple(found)
-
-
 def _training_side(config: TrainConfig, root: str | Path | None) -> tuple[Dataset, tuple[Piece, ...]]:
     name = config.data.protocol
     home = (config.data.folder or root) if name.startswith("folder:") else root
@@ -72,7 +56,7 @@ def _training_side(config: TrainConfig, root: str | Path | None) -> tuple[Datase
             remedy='Write folder = "…" under [data], or give --folder',
         )
     if name == ALL:
-        data = load("folder", home)
+        data = load_dataset("folder", home)
         labelled = tuple(Piece(e.path, e.label, e.session) for e in data.entries if e.label is not None)
         if not labelled:
             raise ConfigError(

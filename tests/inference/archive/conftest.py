@@ -6,7 +6,7 @@ import pytest
 from tests.inference.bundle import tiny
 from tests.inference.bundle.tiny import shared_home  # noqa: F401
 from unmixnet.inference.archive import task
-from unmixnet.inference.archive.answering import Answerer
+from unmixnet.inference.archive.task import Answerer
 from unmixnet.inference.bundle import Bundle
 from unmixnet.inference.evidence import Evidence
 

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 if __name__ == "__main__":
-    from unmixnet.inference.archive.places import Local
     from unmixnet.inference.archive.run import unmix_archive
+    from unmixnet.inference.archive.workers import Local
     from unmixnet.inference.bundle import load_bundle
 
     archive, out, model = map(Path, sys.argv[1:4])

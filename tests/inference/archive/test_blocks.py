@@ -8,7 +8,7 @@ from pyarrow import parquet
 from tests.inference.bundle.tiny import CHANNELS, csv_text
 from unmixnet.inference.archive import blocks
 from unmixnet.inference.archive.blocks import Block, blocks_of
-from unmixnet.inference.archive.trouble import Trouble
+from unmixnet.inference.archive.inputs import Trouble
 
 from .made_up import rows_of, write_parquet
 

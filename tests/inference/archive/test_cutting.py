@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from tests.inference.bundle.tiny import CHANNELS
 from unmixnet.inference.archive import windows as cutting
 from unmixnet.inference.archive.blocks import Block
-from unmixnet.inference.archive.trouble import Trouble
+from unmixnet.inference.archive.inputs import Trouble
 from unmixnet.inference.archive.windows import Window, windows_of
-from unmixnet.inference.evidence import starts_of
 from unmixnet.recordings.recording import ChannelHealth, Recording
-from unmixnet.recordings.trace import trace_of
+from unmixnet.recordings.temporal import window_starts
 
 from .made_up import rows_of
 
@@ -43,9 +42,9 @@ def found(bundle, blocks, kind=Window) -> list:
 @pytest.mark.parametrize("rate", [5.0, 2.6, 1.0, 0.5], ids=["means", "between rows", "as it is", "interpolated"])
 def test_windows_of_one_block_are_those_of_unmix(bundle, rate):
     whole = recording(200, rate)
-    trace = trace_of(whole, bundle.ready, bundle.config).signal
-    size = bundle.config.window
-    expected = [trace[s : s + size] for s in starts_of(len(trace), size, bundle.config.stride)]
+    trace = bundle.trace(whole).signal
+    size = bundle.spec.window
+    expected = [trace[s : s + size] for s in window_starts(len(trace), size, bundle.spec.stride)]
     windows = found(bundle, cut(whole))
     assert len(windows) == len(expected) > 3
     np.testing.assert_allclose([w.signal for w in windows], expected, atol=1e-6)

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from unmixnet.inference.bundle.background import Background, departure, fit_background
+from unmixnet.inference.bundle.calibration import Background, departure, fit_background
 
 from .made_up import several
 

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from unmixnet.errors import ConfigError
-from unmixnet.inference.bundle.background import fit_background
-from unmixnet.inference.bundle.calibration import Calibration
-from unmixnet.inference.bundle.conformal import fit_intervals
+from unmixnet.inference.bundle.calibration import Calibration, fit_background, fit_intervals
 from unmixnet.inference.bundle.novelty import fit_novelty
 
 from .made_up import several

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmixnet.inference.bundle.conformal import Intervals, fit_intervals, pooled_quantile
+from unmixnet.inference.bundle.calibration import Intervals, fit_intervals, pooled_quantile
 
 
 def recordings(rng: np.random.Generator, n: int, *, error: float = 0.1) -> tuple[np.ndarray, np.ndarray]:

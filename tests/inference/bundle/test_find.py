@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from unmixnet.errors import ConfigError
-from unmixnet.inference.bundle import find
-from unmixnet.inference.bundle.find import find_bundle, packaged
+from unmixnet.inference.bundle import bundle as find
+from unmixnet.inference.bundle.bundle import find_bundle, packaged
 
 
 def bundle_in(folder: Path) -> Path:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmixnet.inference.bundle.finish import projected, sharpened
+from unmixnet.inference.bundle.calibration import projected, sharpened
 from unmixnet.training.calibrate_bundle import choose_finish
 
 RATIOS = st.lists(st.floats(0, 1), min_size=4, max_size=4).filter(lambda x: sum(x) > 0.1)

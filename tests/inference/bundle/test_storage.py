@@ -12,7 +12,7 @@ from tests.files.damage import undetected
 from unmixnet.errors import ConfigError
 from unmixnet.files import Artefact, ArtefactError, read_artefact, write_artefact
 from unmixnet.inference.bundle import load_bundle, save_bundle
-from unmixnet.inference.windows import encode, respond
+from unmixnet.model.predict import encode, respond
 
 from . import tiny
 
@@ -26,7 +26,7 @@ def test_predictions_after_a_round_trip_are_the_same_to_the_last_bit(bundle, tmp
     one, two = encode(bundle.model, Y), encode(again.model, Y)
     for name in ("a", "z_logits", "h_Y", "log_strength"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
-    for field in ("components", "air", "sign", "ready", "calibration", "card", "recordings", "config"):
+    for field in ("spec", "preprocessing", "calibration", "card", "recordings", "training"):
         assert getattr(bundle, field) == getattr(again, field)
 
 

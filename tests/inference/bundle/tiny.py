@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 
 from unmixnet.inference.bundle import Bundle, load_bundle, save_bundle
-from unmixnet.inference.precision import single_precision
+from unmixnet.model.predict import single_precision
+from unmixnet.model.spec import build_model
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.training.config import load_training
 from unmixnet.training.make_bundle import make_bundle
-from unmixnet.training.run import Prepared, build_model, prepare
+from unmixnet.training.run import Prepared, prepare
 from unmixnet.training.sources import Sources, sources_of
 from unmixnet.training.trainer import Fit
 
@@ -155,11 +156,7 @@ def _make_bundle(place: Path) -> None:
 def drawn(ready: Prepared) -> UnMixNet:
     """Weights drawn by NumPy: drawing them as `build_model` does takes a compilation."""
     rng = np.random.default_rng(0)
-    shapes = eqx.filter_eval_shape(
-        lambda: build_model(
-            ready.config, ready.components, ready.ready.channels, air=ready.air, sign=ready.sign, seed=0
-        )
-    )
+    shapes = eqx.filter_eval_shape(lambda: build_model(ready.spec, seed=0))
     model = jax.tree.map(
         lambda leaf: (
             jnp.asarray(rng.normal(0, 0.15, leaf.shape), leaf.dtype) if isinstance(leaf, jax.ShapeDtypeStruct) else leaf
@@ -173,10 +170,10 @@ def drawn(ready: Prepared) -> UnMixNet:
 def baseline() -> Bundle:
     """A multilayer perceptron as it is drawn."""
     ready, sources = prepared()
-    config = ready.config.model_copy(update={"model": ready.config.model.model_copy(update={"name": "mlp"})})
+    config = ready.config.model_copy(update={"model": replace(ready.config.model, name="mlp")})
     ready = replace(ready, config=config)
     with single_precision():
-        model = build_model(config, ready.components, ready.ready.channels, air=ready.air, sign=ready.sign, seed=0)
+        model = build_model(ready.spec, seed=0)
         made, _ = make_bundle(
             "perceptron", ready, Fit(model, model, 0.0, 0, 0, ()), (*sources.train, *sources.validation)
         )

@@ -11,12 +11,12 @@ import pytest
 from tests.live.hearing import shipped
 from unmixnet.errors import ConfigError
 from unmixnet.examples import example_recording
-from unmixnet.inference.evidence import presence_of, starts_of
+from unmixnet.inference.evidence import presence_of
 from unmixnet.inference.onnx import graph, numpy_reader
 from unmixnet.inference.onnx.export import TOLERANCE, ExportError, check_onnx, export_onnx
-from unmixnet.inference.windows import encode
+from unmixnet.model.predict import encode
 from unmixnet.recordings.reader import read_recording
-from unmixnet.recordings.trace import trace_of
+from unmixnet.recordings.temporal import window_starts
 
 pytestmark = pytest.mark.filterwarnings("ignore:The delegation of int:DeprecationWarning")
 onnx = pytest.importorskip("onnx")
@@ -38,7 +38,7 @@ def session(exported):
 def flat(n: int) -> np.ndarray:
     """Windows that hardly move, far from zero: where rounding is worst."""
     rng = np.random.default_rng(1)
-    shape = (n, BUNDLE.config.window, len(BUNDLE.ready.channels))
+    shape = (n, BUNDLE.spec.window, len(BUNDLE.preprocessing.channels))
     return (rng.normal(0, 2, (n, 1, shape[2])) + rng.normal(0, 0.005, shape)).astype(np.float32)
 
 
@@ -116,10 +116,10 @@ def test_the_command_tells_the_difference_of_every_output(tmp_path, monkeypatch,
 
 def test_the_file_says_what_it_needs(session):
     known = numpy_reader.known_of(session)
-    assert known["components"] == list(BUNDLE.components) and known["channels"] == list(BUNDLE.ready.channels)
-    assert (known["window"], known["stride"]) == (BUNDLE.config.window, BUNDLE.config.stride)
-    assert known["rate_Hz"] == BUNDLE.config.model.rate_Hz and known["digest"] == BUNDLE.digest
-    assert known["preprocessing"]["mean"] == list(BUNDLE.ready.mean)
+    assert known["components"] == list(BUNDLE.components) and known["channels"] == list(BUNDLE.preprocessing.channels)
+    assert (known["window"], known["stride"]) == (BUNDLE.spec.window, BUNDLE.spec.stride)
+    assert known["rate_Hz"] == BUNDLE.spec.rate_Hz and known["digest"] == BUNDLE.digest
+    assert known["preprocessing"]["mean"] == list(BUNDLE.preprocessing.mean)
     assert known["finish"] == {"temperature": BUNDLE.calibration.temperature, "support": BUNDLE.calibration.support}
 
 
@@ -132,10 +132,10 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def expected_answer() -> tuple[np.ndarray, np.ndarray]:
-    trace = trace_of(read_recording(example_recording()), BUNDLE.ready, BUNDLE.config).signal
-    window = BUNDLE.config.window
+    trace = BUNDLE.trace(read_recording(example_recording())).signal
+    window = BUNDLE.spec.window
     read = encode(
-        BUNDLE.model, np.stack([trace[s : s + window] for s in starts_of(len(trace), window, BUNDLE.config.stride)])
+        BUNDLE.model, np.stack([trace[s : s + window] for s in window_starts(len(trace), window, BUNDLE.spec.stride)])
     )
     return BUNDLE.calibration.shares(np.asarray(read.a)), presence_of(read).mean(axis=0)
 

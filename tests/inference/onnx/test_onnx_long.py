@@ -5,12 +5,11 @@ import os
 import numpy as np
 import pytest
 
-from unmixnet.inference.bundle import Bundle, find_bundle, load_bundle
+from unmixnet.inference.bundle import Bundle
 from unmixnet.inference.evaluate import scoring_set
 from unmixnet.inference.onnx.export import TOLERANCE, check_onnx
 from unmixnet.inference.onnx.graph import translated
 from unmixnet.inference.onnx.numpy_reader import windows_of
-from unmixnet.recordings.trace import trace_of
 
 pytestmark = [pytest.mark.soak, pytest.mark.filterwarnings("ignore:The delegation of int:DeprecationWarning")]
 pytest.importorskip("onnxruntime")
@@ -20,7 +19,7 @@ NAMES = ("simulated", "smellnet-base", "smellnet-mixture")
 
 @pytest.fixture(scope="module", params=NAMES)
 def bundle(request) -> Bundle:
-    return load_bundle(find_bundle(request.param))
+    return load_model(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +30,7 @@ def encoder(bundle) -> bytes:
 @pytest.fixture(scope="module")
 def recordings(bundle):
     """Test recordings of the protocol that the bundle was trained by."""
-    name = bundle.config.data.protocol
+    name = bundle.training["data"]["protocol"]
     root = os.environ.get("UNMIXNET_DATA")
     if not root and not name.startswith("simulated"):
         pytest.skip("set UNMIXNET_DATA to the folder with the recordings")
@@ -41,8 +40,8 @@ def recordings(bundle):
 @pytest.fixture(scope="module")
 def measured_windows(bundle, recordings) -> np.ndarray:
     """A thousand windows of them, from any row; the same ones more than once where there are fewer."""
-    T, rng = bundle.config.window, np.random.default_rng(0)
-    signals = [trace_of(recording, bundle.ready, bundle.config).signal for recording in recordings]
+    T, rng = bundle.spec.window, np.random.default_rng(0)
+    signals = [bundle.trace(recording).signal for recording in recordings]
     places = [(i, start) for i, signal in enumerate(signals) for start in range(len(signal) - T + 1)]
     return np.stack([signals[i][s : s + T] for i, s in (places[k] for k in rng.integers(len(places), size=1000))])
 
@@ -81,7 +80,7 @@ def test_the_example_cuts_the_windows_that_unmix_cuts(bundle, recordings):
     told = {one.key.removeprefix("unmixnet."): one.value for one in translated(bundle, solver=False).metadata_props}
     known = {key: json.loads(told[key]) for key in ("preprocessing", "rate_Hz", "window", "stride")}
     for recording in recordings[:10]:
-        chosen = recording.select(bundle.ready.channels)
-        signal = trace_of(recording, bundle.ready, bundle.config).signal
+        chosen = recording.select(bundle.preprocessing.channels)
+        signal = bundle.trace(recording).signal
         found = windows_of(chosen.readings, chosen.sample_rate_Hz, known)
         np.testing.assert_allclose(found[0], signal[: len(found[0])], atol=1e-6)

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from unmixnet.inference.onnx import plain as rules
-from unmixnet.inference.onnx.plain import plain
-from unmixnet.inference.onnx.refusal import ExportError
+from unmixnet.inference.onnx.plain import ExportError, plain
 from unmixnet.physics.adsorption import coverage
 from unmixnet.physics.maxwell_stefan import MaxwellStefan, edge_flux
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from unmixnet.inference.report import States
-from unmixnet.inference.report.chamber_layout import SHEETS, layout
-from unmixnet.inference.report.chamber_view import chamber_view, seats, telling_moment
+from unmixnet.inference.report.chamber import SHEETS, chamber_view, layout, seats, telling_moment
 
 
 def wide(answer) -> str:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unmixnet.files.printable import printable
 from unmixnet.inference.report import headline
 from unmixnet.inference.report.bars import axis_end, component_bars
 from unmixnet.inference.report.page import render_page
-from unmixnet.inference.report.safe import plain
 
 from .hostile import HOSTILE
 from .made_up import made_up
@@ -153,7 +153,7 @@ def test_hostile_names_stay_text(name):
     page.encode("utf-8")
     read = Skeleton(page)
     assert read.tags == CALM.tags and read.open == []
-    assert plain(name) in read.text
+    assert printable(name) in read.text
     assert not re.search("[\x00-\x08\x0e-\x1f\x7f\u202a-\u202e]", page)
 
 

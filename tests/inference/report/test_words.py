@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmixnet.inference.report import ClosureReport, Verdict, headline
-from unmixnet.inference.report.numbers import factor, interval, percent, power, scientific
+from unmixnet.inference.report.formatting import factor, interval, percent, power, scientific
 from unmixnet.inference.report.words import (
     caution,
     explained,

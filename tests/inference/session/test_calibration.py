@@ -44,7 +44,7 @@ def test_undone_is_the_identity():
         {"gain": [1.0, math.inf]},
         {"offset": "no"},
         {"cross": [[1.0]]},
-        {"schema": "unmixnet.session/9"},
+        {"schema": "unmixnet.inference.session/9"},
         {"extra": 1},
         {"channels": []},
         {"before": "often"},

@@ -8,9 +8,8 @@ import pytest
 from tests.live.hearing import recording, shipped
 from unmixnet.errors import ConfigError
 from unmixnet.inference.session import fit_session
-from unmixnet.inference.session.expected import STRENGTHS, expected_traces
 from unmixnet.inference.session.fit import fit_map
-from unmixnet.inference.session.references import references_of
+from unmixnet.inference.session.references import STRENGTHS, expected_traces, references_of
 from unmixnet.inference.unmix import unmix
 from unmixnet.recordings.recording import Mixture, Recording
 
@@ -23,10 +22,10 @@ FOODS = ("strawberry", "clove", "garlic", "banana", "orange", "almond")
 def traces() -> np.ndarray:
     """What the physics makes of pure foods at strength one, (food, row, sensor), at the model's rate."""
     truth = np.array([[float(name == food) for name in BUNDLE.components] for food in FOODS])
-    windows = np.zeros((len(FOODS), BUNDLE.config.window, 4), np.float32)
+    windows = np.zeros((len(FOODS), BUNDLE.spec.window, 4), np.float32)
     made = expected_traces(BUNDLE, truth, windows)[:, STRENGTHS.index(0.0)]
-    air = np.broadcast_to(np.array(BUNDLE.air), (len(FOODS), 1, 4))
-    steps, rows = np.arange(made.shape[1] + 1), np.arange(BUNDLE.config.window) / BUNDLE.config.settings.stride
+    air = np.broadcast_to(np.array(BUNDLE.spec.air), (len(FOODS), 1, 4))
+    steps, rows = np.arange(made.shape[1] + 1), np.arange(BUNDLE.spec.window) / BUNDLE.spec.settings.stride
     whole = np.concatenate([air, made], axis=1)
     return np.stack([[np.interp(rows, steps, whole[k, :, m]) for m in range(4)] for k in range(len(FOODS))]).swapaxes(
         1, 2
@@ -35,11 +34,11 @@ def traces() -> np.ndarray:
 
 def reference(trace: np.ndarray, food: str, gain: np.ndarray) -> Recording:
     """Readings of a session with these gains."""
-    air = np.array(BUNDLE.air)
+    air = np.array(BUNDLE.spec.air)
     signal = air + gain * (trace - air)
-    level = signal * np.array(BUNDLE.ready.sd) + np.array(BUNDLE.ready.mean) - 1.4
+    level = signal * np.array(BUNDLE.preprocessing.sd) + np.array(BUNDLE.preprocessing.mean) - 1.4
     label = Mixture((food,), (1.0,))
-    return replace(recording(BUNDLE, 1023 / (1 + np.exp(-level)), BUNDLE.config.model.rate_Hz), label=label, path=food)
+    return replace(recording(BUNDLE, 1023 / (1 + np.exp(-level)), BUNDLE.spec.rate_Hz), label=label, path=food)
 
 
 @pytest.fixture(scope="module")

@@ -6,11 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmixnet.inference.session.calibration import Map, identity
-from unmixnet.inference.session.clean_air import fit_clean_air
-from unmixnet.inference.session.gain import fit_gain
-from unmixnet.inference.session.offset import fit_offset
-from unmixnet.inference.session.prototype import fit_prototype
-from unmixnet.inference.session.ridge import fit_ridge
+from unmixnet.inference.session.maps import fit_clean_air, fit_gain, fit_offset, fit_prototype, fit_ridge
 
 M = 4
 FITS = (fit_offset, fit_prototype, fit_gain, fit_ridge)

@@ -16,7 +16,7 @@ from studies.harness.sweep import sweep
 from studies.harness.work import Job, Work
 from tests.inference.workers import study
 from unmixnet.errors import UnmixError
-from unmixnet.inference.archive.places import Local
+from unmixnet.inference.archive.workers import Local
 
 
 @pytest.fixture

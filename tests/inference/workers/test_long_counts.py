@@ -8,8 +8,8 @@ from tests.inference.archive.made_up import answers, errors, write_csv
 from tests.inference.bundle import tiny
 from tests.inference.workers import work
 from unmixnet.inference.archive import run as running
-from unmixnet.inference.archive.places import Local, OnRay
 from unmixnet.inference.archive.run import unmix_archive
+from unmixnet.inference.archive.workers import Local, OnRay
 
 
 @pytest.mark.soak

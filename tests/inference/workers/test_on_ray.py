@@ -14,10 +14,9 @@ from tests.inference.bundle import tiny
 from tests.inference.workers import study, work
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.inference.archive import run as running
-from unmixnet.inference.archive.places import OnRay
 from unmixnet.inference.archive.ray_workers import cluster
 from unmixnet.inference.archive.run import unmix_archive
-from unmixnet.inference.archive.spread import spread
+from unmixnet.inference.archive.workers import OnRay, spread
 
 
 @pytest.mark.soak

@@ -7,9 +7,7 @@ import pytest
 
 from tests.inference.workers import work
 from unmixnet.errors import ConfigError, UnmixError
-from unmixnet.inference.archive.outcome import guarded, value_of
-from unmixnet.inference.archive.places import Local, OnRay, place_of
-from unmixnet.inference.archive.spread import spread
+from unmixnet.inference.archive.workers import Local, OnRay, guarded, place_of, spread, value_of
 
 
 def test_other_processes_do_every_task_once():

@@ -17,7 +17,9 @@ MIXTURE = "() => document.querySelector('#history-keys').children.length > 0"
 
 
 def tab(page, name: str) -> None:
+    """Open a tab. The page shows it when it hears of the new address, which may be after the click has returned."""
     page.click(f".tabs a[href='#{name}']")
+    page.wait_for_selector(f"#tab-{name}", state="visible")
 
 
 def samples(page) -> int:

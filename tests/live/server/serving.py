@@ -12,7 +12,7 @@ import uvicorn
 
 from unmixnet.live.hub import Live, LiveSettings
 from unmixnet.live.server import Door, create_app
-from unmixnet.live.server.run import listen
+from unmixnet.live.server.app import listen
 from unmixnet.live.server.security import Guard
 from unmixnet.live.store import Store
 

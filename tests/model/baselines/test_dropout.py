@@ -6,8 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from unmixnet.model.baselines.attention import attend, attention
-from unmixnet.model.baselines.dropout import drop
+from unmixnet.model.baselines.layers import attend, attention, drop
 
 RATE = 0.1
 

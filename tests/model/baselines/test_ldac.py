@@ -6,9 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from unmixnet.model.baselines.conformer import KERNEL, Depthwise
-from unmixnet.model.baselines.dropout import skip
-from unmixnet.model.baselines.ldac import LAGS, LDAC, LagBank, WindowNorm
+from unmixnet.model.baselines.layers import skip
+from unmixnet.model.baselines.ldac import KERNEL, LAGS, LDAC, Depthwise, LagBank, WindowNorm
 
 from .cases import M, model, quick_jit, windows
 

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from unmixnet.recordings.audit.ids import counter_ms, date_ms, id_of, recording_times_h, sessions
+from unmixnet.recordings.audit.file_names import counter_ms, date_ms, id_of, recording_times_h, sessions
 
 DIGITS = "0123456789abcdefghijklmnopqrstuv"
 

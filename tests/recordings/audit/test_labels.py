@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unmixnet.recordings.audit.labels import conflicts, odd_sum, shared_supports, supports
+from unmixnet.recordings.audit.file_names import conflicts, odd_sum, shared_supports, supports
 
 from .conftest import make_take, sensor_like
 

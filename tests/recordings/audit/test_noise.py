@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unmixnet.recordings.audit.noise import (
+from unmixnet.recordings.audit.computed_files import (
     decimals,
     is_white_noise,
     lag1_autocorrelation,

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from studies.peers.models import PEERS
-from unmixnet.recordings.samples import Samples, Task, per_recording
+from studies.peers import PEERS, Samples, Task, per_recording
 
 RNG = np.random.default_rng(0)
 LEARNERS = [name for name in PEERS if name not in ("chance", "mean")]

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from studies.steady.law import Steady
-from studies.steady.posterior import mixtures, steady_posterior
+from studies.steady.posterior import Steady, mixtures, steady_posterior
 from studies.steady.references import informed
 
 K, M, SESSIONS = 5, 4, 4

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.steady.fit import fit_steady
-from studies.steady.law import Steady
-from studies.steady.least_error import least_absolute_error
-from studies.steady.posterior import mixtures, steady_posterior
+from studies.steady.posterior import Steady, fit_steady, least_absolute_error, mixtures, steady_posterior
 from tests.cases import seeds
 from unmixnet.errors import ConfigError
 from unmixnet.physics.adsorption import stationary_coverage

@@ -3,8 +3,7 @@
 import numpy as np
 
 from studies.uci.dynamic_response import Programme, simulate
-from studies.uci.exchange import Exchange
-from studies.uci.steady_response import response
+from studies.uci.steady_response import Exchange, response
 from studies.uci.trace_fit import Trace
 from unmixnet.recordings.formats.uci_plateaus import Plateaus
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import solve_ivp
 
-from studies.uci.exchange import Exchange, Pools
+from studies.uci.steady_response import Exchange, Pools
 from tests.studies.uci.rigs import EXCHANGE
 
 DURATIONS = np.array([100.0, 12.0, 300.0, 3.0])

@@ -8,10 +8,9 @@ import pytest
 from studies.uci.generate import BAD_SHARE, read_truth, write_recording
 from studies.uci.generated_rig import DELAY_S, PURGE_PPM_S, Rig, arriving_ppm, random_programme, rig_chamber
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.codes import Code
+from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.formats.uci_recording import read_uci_text
 from unmixnet.recordings.formats.uci_text import UciStream
-from unmixnet.recordings.refusal import ReadError
 
 RIG = Rig(("methane", "ethylene"), 3)
 

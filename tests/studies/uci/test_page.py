@@ -1,10 +1,10 @@
 """Numbers on the UCI page are those of the stored results."""
 
-import json
 from pathlib import Path
 
 import pytest
 
+from studies.tables.markdown import read_record
 from studies.uci.page import filled
 
 ROOT = Path(__file__).parents[3]
@@ -13,7 +13,7 @@ PAGE, RESULTS = ROOT / "docs" / "uci.md", ROOT / "studies" / "results" / "uci.js
 
 @pytest.fixture(scope="module")
 def record():
-    return json.loads(RESULTS.read_text())
+    return read_record(RESULTS)
 
 
 def test_every_table_is_made_from_the_stored_results(record):

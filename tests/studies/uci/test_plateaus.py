@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from studies.uci.exchange import Exchange
-from studies.uci.least_squares import levenberg_marquardt, standard_errors
-from studies.uci.plateau_choice import FORMS, choose_form, infer_after
+from studies.uci.least_squares import robust_fit, standard_errors
 from studies.uci.plateau_fit import fit_plateaus
+from studies.uci.plateau_inverse import FORMS, choose_form, infer_after
+from studies.uci.steady_response import Exchange
 from tests.studies.uci import rigs
 from unmixnet.errors import UnmixError
 from unmixnet.recordings.formats.uci_plateaus import Plateaus
@@ -83,7 +83,7 @@ def test_errors_of_a_straight_line_are_the_textbook_ones():
     rng = np.random.default_rng(0)
     X = np.column_stack([np.ones(400), rng.normal(size=400)])
     y = X @ [1.0, 2.0] + 0.1 * rng.normal(size=400)
-    solution = levenberg_marquardt(lambda z: (X @ z - y, X), np.zeros(2))
+    solution = robust_fit(lambda z: X @ z - y, lambda z: X, np.zeros(2), width=np.ones(2), scale=1e6, steps=20)
     exact = np.linalg.lstsq(X, y, rcond=None)[0]
     np.testing.assert_allclose(solution.z, exact, atol=1e-6)
     s2 = np.sum((y - X @ exact) ** 2) / 398
@@ -93,6 +93,9 @@ def test_errors_of_a_straight_line_are_the_textbook_ones():
 def test_an_outlier_moves_a_robust_fit_less():
     X, y = np.ones((50, 1)), np.zeros(50)
     y[0] = 100.0
-    plain, robust = (levenberg_marquardt(lambda z: (X @ z - y, X), np.ones(1), scale=s).z[0] for s in (np.inf, 0.1))
+    plain, robust = (
+        robust_fit(lambda z: X @ z - y, lambda z: X, np.ones(1), width=np.ones(1), scale=s, steps=100).z[0]
+        for s in (1e6, 0.1)
+    )
     assert plain == pytest.approx(2.0)
     assert abs(robust) < 0.01

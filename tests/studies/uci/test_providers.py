@@ -7,8 +7,8 @@ import pytest
 from studies.uci.dynamic_table import made_of
 from studies.uci.episodes import Part, Series, Split
 from studies.uci.providers import Frozen, _resampled
+from unmixnet.inference.bundle.storage import from_tensors, to_tensors
 from unmixnet.model.baselines import BASELINES
-from unmixnet.training.checkpoint import from_tensors, to_tensors
 
 
 @pytest.fixture(scope="module")

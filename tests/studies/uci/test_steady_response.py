@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.uci.plateau_choice import FORMS
+from studies.uci.plateau_inverse import FORMS
 from studies.uci.steady_response import COLUMNS, columns, response
 from unmixnet.physics.adsorption import stationary_coverage
 

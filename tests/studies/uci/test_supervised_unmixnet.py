@@ -8,10 +8,10 @@ import pytest
 from studies.uci.episodes import series_of, splits_of
 from studies.uci.estimates import score_rows
 from studies.uci.providers import provider, untrained
-from studies.uci.supervised_unmixnet import released, supervised_unmixnet
+from studies.uci.supervised import released, supervised_unmixnet
 from studies.uci.transfer import run_transfer
 from tests.studies.uci.test_dynamic import recording
-from unmixnet.inference.bundle import find_bundle, load_bundle
+from unmixnet.inference.bundle import load_model
 from unmixnet.model.encoder import Inference
 
 
@@ -27,7 +27,7 @@ def test_a_concentration_is_strength_times_presence_times_share():
 def test_teaching_beats_the_same_model_untaught(measured):
     made = recording()
     split = {split.name: split for split in splits_of(series_of(made, "made up"), made)}["forward"]
-    bundle = load_bundle(find_bundle("smellnet-mixture"))
+    bundle = load_model("smellnet-mixture")
     taught = supervised_unmixnet(bundle, steps=400)(split)
     scores = {}
     for name, states in (("taught", taught), ("untaught", provider(untrained(bundle), split.calibration))):

@@ -7,9 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from studies.uci.dynamic_response import SENSOR_COLUMNS, SHARED_COLUMNS, Programme, changes_of, simulate
-from studies.uci.trace_bootstrap import bootstrap_trace
-from studies.uci.trace_fit import Prior, Trace, fit_trace, thinned
-from studies.uci.trace_nulls import NULLS, linear_lag
+from studies.uci.trace_fit import NULLS, Prior, Trace, bootstrap_trace, fit_trace, linear_lag, thinned
 from tests.studies.uci import rigs
 from unmixnet.errors import UnmixError
 

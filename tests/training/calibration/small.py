@@ -10,12 +10,11 @@ import pytest
 
 from studies.simulator.known import Known, known
 from tests.model.tiny import QUICK
-from unmixnet.inference.precision import single_precision
+from unmixnet.model.predict import single_precision
 from unmixnet.recordings.datasets import Dataset, Entry
-from unmixnet.recordings.pieces import Piece
-from unmixnet.recordings.recall import Recall
+from unmixnet.recordings.pieces import Piece, Recall
 from unmixnet.recordings.recording import ChannelHealth, Mixture, Recording
-from unmixnet.training.calibration import blocks
+from unmixnet.training.calibration import forward as blocks
 from unmixnet.training.calibration.protocol_setup import Turn
 
 FOODS, SENSORS = ("mango", "pear", "clove"), ("left", "right")

@@ -9,15 +9,14 @@ import pytest
 
 from studies.simulator.known import find_again
 from unmixnet.files import ArtefactError
-from unmixnet.inference.precision import single_precision
+from unmixnet.model.predict import single_precision
 from unmixnet.training.calibration import FrozenSimulator
-from unmixnet.training.calibration.blocks import Nuisances, seen
 from unmixnet.training.calibration.calibrate import calibrate, frozen, problem_of
 from unmixnet.training.calibration.fisher import information
-from unmixnet.training.calibration.forward import Physics
+from unmixnet.training.calibration.forward import Nuisances, Physics, seen
 from unmixnet.training.calibration.least_squares import misfit, normal_equations
+from unmixnet.training.calibration.losses import MIXTURE, schedule
 from unmixnet.training.calibration.recordings import Recordings
-from unmixnet.training.calibration.stages import MIXTURE, schedule
 
 from .small import FOODS, hurried, truth
 

@@ -5,14 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from unmixnet.inference.precision import single_precision
+from unmixnet.model.predict import single_precision
 from unmixnet.simulation.builders import portable_enose
 from unmixnet.training.calibration.calibrate import Setup
-from unmixnet.training.calibration.nulls import null_laws
-from unmixnet.training.calibration.priors import NuisancePrior
 from unmixnet.training.calibration.recordings import Recordings, fingerprints_of
-from unmixnet.training.calibration.scores import in_sample, new_sessions, out_of_sample
-from unmixnet.training.calibration.theta import Jar
+from unmixnet.training.calibration.scores import in_sample, new_sessions, null_laws, out_of_sample
+from unmixnet.training.calibration.theta import Jar, NuisancePrior
 
 RNG = np.random.default_rng(0)
 K, M, T, N = 3, 2, 4, 48

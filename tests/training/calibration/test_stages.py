@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-from unmixnet.training.calibration.stages import JOINT, MIXTURE, PURE, schedule
+from unmixnet.training.calibration.losses import JOINT, MIXTURE, PURE, schedule
 
 
 def test_pure_and_mixture_share_nothing_and_joint_frees_both():
@@ -20,10 +20,8 @@ def test_a_constant_release_has_no_time_constants():
 
 
 def test_another_process_calls_a_stage_the_same():
-    code = (
-        "from unmixnet.training.calibration.stages import schedule; "
-        "print(*(s.tag for s in schedule(4, release='constant')))"
-    )
+    code = "from unmixnet.training.calibration.losses import schedule\n"
+    code += "print(*(s.tag for s in schedule(4, release='constant')))"
     environment = os.environ | {"PYTHONHASHSEED": "7"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
     assert done.stdout.strip() == " ".join(stage.tag for stage in schedule(4, release="constant"))

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 from jax.flatten_util import ravel_pytree
 
 from unmixnet.simulation.builders import portable_enose
-from unmixnet.training.calibration.blocks import flat
-from unmixnet.training.calibration.priors import prior_of
-from unmixnet.training.calibration.theta import Jar, in_omega, pair_places, process_of
+from unmixnet.training.calibration.forward import flat
+from unmixnet.training.calibration.theta import Jar, in_omega, pair_places, prior_of, process_of
 
 JAR = Jar(portable_enose(sensors=("a", "b")), (1.0, -1.0), "clean air", "rise-decay", 1.0, 5.0)
 PRIOR = prior_of(3, [0.0, 1.0])

@@ -10,7 +10,7 @@ from tests.cases import DT, GEOMETRY, float32, problem, stirred
 from tests.training.losses.slopes import descent, value_and_slope
 from unmixnet.physics.adsorption import coverage, generator
 from unmixnet.physics.readout import read
-from unmixnet.training.losses.adsorption import adsorption_loss
+from unmixnet.training.losses import adsorption_loss
 
 PROCESS, _ = problem(1, odorant_fraction=0.1)
 START = stirred(PROCESS, 1, 0.3)

@@ -11,7 +11,7 @@ from tests.training.losses.slopes import descent, is_finite, value_and_slope
 from unmixnet.physics.diffusion import diffuse, fluxes
 from unmixnet.physics.maxwell_stefan import MaxwellStefan
 from unmixnet.physics.state import Reservoirs, State
-from unmixnet.training.losses.conservation import conservation_loss
+from unmixnet.training.losses import conservation_loss
 
 V, E, S, M, T = len(GEOMETRY.volume), len(GEOMETRY.tail), 4, 2, 5
 

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from tests.cases import seeds
 from tests.training.losses.slopes import descent, is_finite
-from unmixnet.training.losses.fingerprints import incoherence_loss
+from unmixnet.training.losses import incoherence_loss
 
 K, P = 4, 30
 LOSSES = {"centred": incoherence_loss, "raw": partial(incoherence_loss, centre=False)}

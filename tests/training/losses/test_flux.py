@@ -11,7 +11,7 @@ from tests.cases import GEOMETRY, diffusivity, mixture, seeds
 from tests.training.losses.slopes import descent, is_finite
 from unmixnet.physics.diffusion import composition, fluxes
 from unmixnet.physics.maxwell_stefan import MaxwellStefan
-from unmixnet.training.losses.flux import flux_loss, flux_residual
+from unmixnet.training.losses import flux_loss, flux_residual
 
 V, E, S, T = len(GEOMETRY.volume), len(GEOMETRY.tail), 4, 3
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.cases import seeds
 from tests.training.losses.slopes import descent, is_finite
 from unmixnet.errors import ConfigError
-from unmixnet.training.losses.frequency import fast_part, frequency_loss, slow_part
+from unmixnet.training.losses import fast_part, frequency_loss, slow_part
 
 T, M, RATE = 120, 2, 10.0
 

@@ -9,9 +9,7 @@ from hypothesis import given, settings
 
 from tests.cases import DT, GEOMETRY, has_nan, problem, seeds, stirred
 from unmixnet.physics.rollout import Policy, rollout
-from unmixnet.training.losses.adsorption import adsorption_loss
-from unmixnet.training.losses.conservation import conservation_loss
-from unmixnet.training.losses.flux import flux_loss
+from unmixnet.training.losses import adsorption_loss, conservation_loss, flux_loss
 
 PROCESS, AIR = problem(1, odorant_fraction=0.1)
 

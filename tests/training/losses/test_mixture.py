@@ -8,7 +8,7 @@ from hypothesis import given
 
 from tests.cases import seeds
 from tests.training.losses.slopes import descent, is_finite
-from unmixnet.training.losses.mixture import class_loss, mixture_loss
+from unmixnet.training.losses import class_loss, mixture_loss
 
 K = 5
 

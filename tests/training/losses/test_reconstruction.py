@@ -8,7 +8,7 @@ from hypothesis import given
 
 from tests.cases import seeds
 from tests.training.losses.slopes import descent, is_finite
-from unmixnet.training.losses.reconstruction import reconstruction_loss
+from unmixnet.training.losses import reconstruction_loss
 
 T, M = 20, 3
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.cases import seeds
 from tests.training.losses.slopes import descent, is_finite
 from unmixnet.physics.source import source_weights
-from unmixnet.training.losses.source import source_entropy
+from unmixnet.training.losses import source_entropy
 
 V = 6
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 
 from unmixnet.errors import UnmixError
-from unmixnet.inference.archive.trouble import Trouble, trouble_of
+from unmixnet.inference.archive.inputs import Trouble, trouble_of
 from unmixnet.recordings.channels import canonical_name
-from unmixnet.recordings.codes import Code
+from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.health import judge
 from unmixnet.recordings.reader import read_recording
 from unmixnet.recordings.recording import ChannelHealth, Recording
-from unmixnet.recordings.refusal import ReadError
 from unmixnet.recordings.trace import missing_channels
 
 __all__ = ["MOST_TEXT_BYTES", "Block", "blocks_of"]

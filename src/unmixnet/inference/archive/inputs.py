@@ -5,12 +5,14 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from unmixnet.errors import ConfigError
+from unmixnet.errors import ConfigError, UnmixError
+from unmixnet.recordings.codes import ReadError
 from unmixnet.recordings.manifest import MANIFEST
 from unmixnet.recordings.reader import RECORDING_SUFFIXES
 
-__all__ = ["Input", "Unit", "inputs_of", "units_of"]
+__all__ = ["Input", "Trouble", "Unit", "inputs_of", "trouble_of", "units_of"]
 
 _UNIT_BYTES, _UNIT_FILES = 4 << 20, 64
 """A task ends with the file that reaches one of them: small enough to be done anew, large enough to fill batches."""
@@ -109,3 +111,28 @@ def units_of(inputs: Iterable[Input]) -> Iterator[Unit]:
             kept = []
     if kept:
         yield Unit(tuple(kept))
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """A row of the errors table.
+
+    Arguments:
+        file: place in the archive.
+        line: line of a text file, row of a table, counted from 1; None if it concerns none.
+        kind: `refused`: something was not answered; `jump`: time jumps there, and no window spans it.
+        reason: what was seen, what was expected, what to try.
+    """
+
+    file: str
+    line: int | None
+    kind: Literal["refused", "jump"]
+    reason: str
+
+
+def trouble_of(place: str, error: UnmixError, line: int | None = None) -> Trouble:
+    """An error as a row; its own line if it has one, and without the machine's path."""
+    if isinstance(error, ReadError):
+        line = error.line if error.line is not None else line
+    said = UnmixError(error.problem, remedy=error.remedy)
+    return Trouble(place, line, "refused", str(said))

@@ -12,9 +12,8 @@ from pathlib import Path
 from typing import Self
 
 from unmixnet.errors import ConfigError, UnmixError
-from unmixnet.inference.archive.inputs import Input, Unit
+from unmixnet.inference.archive.inputs import Input, Trouble, Unit
 from unmixnet.inference.archive.task import Done
-from unmixnet.inference.archive.trouble import Trouble
 
 __all__ = ["MANIFEST", "Manifest", "Totals"]
 

@@ -9,8 +9,7 @@ from itertools import islice
 from typing import Any, TypeVar
 
 from unmixnet.errors import ConfigError, UnmixError
-from unmixnet.inference.archive.outcome import guarded, value_of
-from unmixnet.inference.archive.places import ONE_THREAD, TRIES, OnRay
+from unmixnet.inference.archive.workers import ONE_THREAD, TRIES, OnRay, guarded, value_of
 
 __all__ = ["cluster", "spread_ray"]
 

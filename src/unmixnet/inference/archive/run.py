@@ -17,9 +17,8 @@ from pathlib import Path
 from unmixnet.errors import UnmixError
 from unmixnet.inference.archive.inputs import Input, Unit, inputs_of, units_of
 from unmixnet.inference.archive.manifest import Manifest, Totals
-from unmixnet.inference.archive.places import Local, Place
-from unmixnet.inference.archive.spread import spread
 from unmixnet.inference.archive.task import Done, Order, answer_unit, disk_full
+from unmixnet.inference.archive.workers import Local, Place, spread
 from unmixnet.inference.bundle import Bundle
 from unmixnet.inference.unmix import solver_of
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.inference.archive.blocks import Block
-from unmixnet.inference.archive.trouble import Trouble, trouble_of
+from unmixnet.inference.archive.inputs import Trouble, trouble_of
 from unmixnet.inference.bundle.bundle import Bundle
-from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.preprocessing import Baseline, Preprocessing, early_level
 from unmixnet.recordings.recording import Recording
-from unmixnet.recordings.response import Baseline, early_level
+from unmixnet.recordings.temporal import rows_per_sample
 from unmixnet.recordings.trace import without_gaps
 
 __all__ = ["Window", "windows_of"]
@@ -65,7 +65,7 @@ class _Run:
 
 def windows_of(bundle: Bundle, place: str, blocks: Iterable[Block | Trouble]) -> Iterator[Window | Trouble]:
     """Windows of a file, with what could not be answered told in between."""
-    _check(bundle.ready)
+    _check(bundle.preprocessing)
     cutter: _Cutter | None = None
     jumps = 0
     for block in blocks:
@@ -99,7 +99,7 @@ class _Cutter:
         """Windows that these rows complete."""
         try:
             whole, _ = without_gaps(block.rows)
-            self.ready = self.ready or _at_start(self.bundle.ready, whole)
+            self.ready = self.ready or _at_start(self.bundle.preprocessing, whole)
             signal = self.ready.signal(whole)
         except UnmixError as error:
             self.run, self.told = None, True
@@ -120,7 +120,7 @@ class _Cutter:
     def end(self) -> Iterator[Trouble]:
         """A recording that gave no window, and no reason yet, was too short for one."""
         if not self.told:
-            needed = self.bundle.config.window / self.bundle.config.model.rate_Hz
+            needed = self.bundle.spec.window / self.bundle.spec.rate_Hz
             which = f"the recording {self.name!r}" if self.name else "the recording"
             problem = f"{which} has {self.longest_s:.3g} s without a jump, the model needs at least {needed:.3g} s"
             yield trouble_of(self.place, UnmixError(problem, remedy=f"Record for {needed:.3g} s or longer"), self.line)
@@ -166,8 +166,8 @@ def _jump(place: str, block: Block, row: int, run: _Run | None) -> Trouble:
 
 def _ready(bundle: Bundle, place: str, name: str, run: _Run) -> Iterator[Window]:
     """Every window that the rows suffice for; rows that no later window needs are dropped."""
-    size, stride, target = bundle.config.window, bundle.config.stride, bundle.config.model.rate_Hz
-    b, whole = _ratio(run.rate_Hz, target)
+    size, stride, target = bundle.spec.window, bundle.spec.stride, bundle.spec.rate_Hz
+    b, whole = rows_per_sample(run.rate_Hz, target)
     total = run.first + len(run.signal)
     available = total // int(b) if whole else int((total - 1) / b) + 1 if b < 1 else int(total / b)
     count = max((available - size - run.sample) // stride + 1, 0)
@@ -182,16 +182,6 @@ def _ready(bundle: Bundle, place: str, name: str, run: _Run) -> Iterator[Window]
             yield Window(place, name, start_s, end_s, cut)
         run.sample += count * stride
     run.drop(int(np.floor(run.sample * b)) - 1 - run.first)
-
-
-def _ratio(rate_Hz: float, target_Hz: float) -> tuple[float, bool]:
-    """Rows per sample, and whether samples are means of so many rows."""
-    b = rate_Hz / target_Hz
-    if target_Hz > 1.05 * rate_Hz:
-        return b, False
-    if target_Hz >= rate_Hz - 1e-9:
-        return 1.0, True
-    return (float(round(b)), True) if abs(b - round(b)) < 0.02 else (b, False)
 
 
 def _samples(run: _Run, start: int, stop: int, b: float, whole: bool) -> np.ndarray:

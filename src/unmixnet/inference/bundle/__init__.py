@@ -1,12 +1,11 @@
 """A trained model as one verified folder: weights, preprocessing, calibration, card.
 
-bundle = load_bundle(find_bundle("smellnet-mixture"))
+bundle = load_model("smellnet-mixture")
 digest = save_bundle("my-model", bundle)
 """
 
-from unmixnet.inference.bundle.bundle import Bundle
+from unmixnet.inference.bundle.bundle import Bundle, find_bundle, packaged
 from unmixnet.inference.bundle.calibration import Calibration
-from unmixnet.inference.bundle.find import find_bundle, packaged
-from unmixnet.inference.bundle.storage import load_bundle, save_bundle
+from unmixnet.inference.bundle.storage import load_bundle, load_model, save_bundle
 
-__all__ = ["Bundle", "Calibration", "find_bundle", "load_bundle", "packaged", "save_bundle"]
+__all__ = ["Bundle", "Calibration", "find_bundle", "load_bundle", "load_model", "packaged", "save_bundle"]

@@ -1,17 +1,48 @@
-"""A model with everything that is needed to use it: preprocessing, calibration, card, and what it has seen."""
+"""Which recordings a model has seen: their places, and the SHA-256 of their readings."""
 
+import hashlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 from jaxtyping import PyTree
 
 from unmixnet.errors import ConfigError
+from unmixnet.files.artefact_format import MANIFEST
 from unmixnet.inference.bundle.calibration import Calibration
-from unmixnet.inference.bundle.seen import Seen
+from unmixnet.model.spec import ModelSpec
 from unmixnet.model.unmixnet import UnMixNet
-from unmixnet.recordings.preprocess import Preprocessing
-from unmixnet.training.config import TrainConfig
+from unmixnet.recordings.preprocessing import Preprocessing
+from unmixnet.recordings.recording import Recording
+from unmixnet.recordings.trace import Trace, trace_of
 
-__all__ = ["Bundle"]
+__all__ = ["Bundle", "Seen", "find_bundle", "overlap", "packaged", "seen"]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A recording by its place and by its readings; a renamed copy has another place and the same readings."""
+
+    path: str
+    sha256: str
+
+
+def seen(recording: Recording) -> Seen:
+    """The mark of a recording; the order of its channels does not matter."""
+    digest = hashlib.sha256()
+    for name in sorted(recording.channels):
+        digest.update(name.encode("utf-8") + b"\0")
+        digest.update(np.ascontiguousarray(recording.column(name), dtype="<f8").tobytes())
+    return Seen(recording.path, digest.hexdigest())
+
+
+def overlap(recordings: Iterable[Recording], known: Iterable[Seen]) -> list[str]:
+    """Places of those recordings whose readings are known."""
+    digests = {one.sha256 for one in known}
+    return [recording.path for recording in recordings if seen(recording).sha256 in digests]
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,40 +51,74 @@ class Bundle:
 
     Arguments:
         name: short, e.g. "smellnet-mixture".
-        config: what it was trained with.
-        components: substances, in the order of its ratios.
-        ready: fitted preprocessing.
-        air, sign: clean-air signal of each channel, and −1 for one whose signal falls.
+        spec: structure of the model and the windows that it takes.
+        preprocessing: fitted on its training recordings.
         model: UnMixNet or a baseline, in single precision.
         calibration: chosen on validation recordings.
         card: what it is for, what it was trained on, its scores and limits; Markdown.
         recordings: that it has seen, for training or for choices.
+        training: the training file as plain values, for whoever wants to know; nothing that answers reads it.
         digest: SHA-256 of the stored bundle; "" before it is stored.
     """
 
     name: str
-    config: TrainConfig
-    components: tuple[str, ...]
-    ready: Preprocessing
-    air: tuple[float, ...]
-    sign: tuple[float, ...]
+    spec: ModelSpec
+    preprocessing: Preprocessing
     model: PyTree = field(repr=False)
     calibration: Calibration = field(repr=False)
     card: str = field(repr=False)
     recordings: tuple[Seen, ...] = field(default=(), repr=False)
+    training: Mapping[str, Any] = field(default_factory=dict, repr=False)
     digest: str = ""
 
     def __post_init__(self) -> None:
-        K, M, prior = len(self.components), len(self.ready.channels), len(self.calibration.prior)
-        lengths = {len(self.air), len(self.sign), len(self.ready.mean), len(self.ready.sd)}
-        if not K or prior != K or lengths != {M} or len(set(self.components)) != K:
+        K, M, prior = len(self.components), len(self.spec.channels), len(self.calibration.prior)
+        levels = {len(self.preprocessing.channels), len(self.preprocessing.mean), len(self.preprocessing.sd)}
+        if prior != K or levels != {M}:
             raise ConfigError(
-                f"{K} components with {prior} shares, {M} channels with {sorted(lengths)} levels",
+                f"{K} components with {prior} shares, {M} channels with {sorted(levels)} levels",
                 where=f"bundle {self.name}",
                 remedy="A bundle needs a share for every component and a level for every channel; train anew",
             )
 
     @property
+    def components(self) -> tuple[str, ...]:
+        """Substances, in the order of the shares."""
+        return self.spec.components
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Sensors that it needs."""
+        return self.spec.channels
+
+    def trace(self, recording: Recording) -> Trace:
+        """A recording as the model sees it."""
+        return trace_of(recording, self.preprocessing, rate_Hz=self.spec.rate_Hz, window=self.spec.window)
+
+    @property
     def has_solver(self) -> bool:
         """Whether it can reconstruct what it has read."""
         return isinstance(self.model, UnMixNet) and self.model.settings.closure
+
+
+def packaged() -> dict[str, Path]:
+    """Bundles that ship with the package, by name."""
+    home = Path(str(files("unmixnet") / "bundles"))
+    found = sorted(path for path in home.iterdir() if (path / MANIFEST).is_file()) if home.is_dir() else []
+    return {path.name: path for path in found}
+
+
+def find_bundle(name_or_path: str | Path) -> Path:
+    """The folder of a bundle: a packaged name, the folder itself, or the folder of the training that made it."""
+    text = str(name_or_path)
+    known, place = packaged(), Path(name_or_path)
+    if text in known:  # first, so that a folder of that name in the working folder does not take its place unnoticed
+        return known[text]
+    for folder in (place, place / "bundle"):
+        if (folder / MANIFEST).is_file():
+            return folder
+    shipped = f"packaged are {', '.join(known)}" if known else "none are packaged"
+    raise ConfigError(
+        f"no bundle {text!r}: {shipped}, and there is no such folder with a {MANIFEST}",
+        remedy="Name a packaged bundle, or the folder that `unmixnet train` wrote",
+    )

@@ -1,18 +1,155 @@
-"""Everything that turns what a model says into what an answer claims, chosen on validation recordings only."""
+"""From a model's output to calibrated claims: temperature, support, intervals, background, novelty."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from unmixnet.errors import ConfigError
-from unmixnet.inference.bundle.background import Background
-from unmixnet.inference.bundle.conformal import Intervals
-from unmixnet.inference.bundle.finish import projected, sharpened
 from unmixnet.inference.bundle.novelty import Gauge, Novelty
+from unmixnet.inference.evidence import Evidence
 
-__all__ = ["Calibration"]
+__all__ = [
+    "Background",
+    "Calibration",
+    "Intervals",
+    "departure",
+    "fit_background",
+    "fit_intervals",
+    "pooled_quantile",
+    "projected",
+    "sharpened",
+]
+
+
+def sharpened(ratios: np.ndarray, temperature: float) -> np.ndarray:
+    """Ratios (…, K) at a temperature; 1 leaves them as they are, less makes large shares larger."""
+    if temperature == 1:
+        return ratios
+    logs = np.log(np.maximum(ratios, 1e-12)) / temperature
+    up = np.exp(logs - logs.max(axis=-1, keepdims=True))
+    return up / up.sum(axis=-1, keepdims=True)
+
+
+def projected(ratios: np.ndarray, threshold: float) -> np.ndarray:
+    """Ratios (…, K) without the shares under the threshold; 0 leaves them as they are."""
+    if threshold <= 0:
+        return ratios
+    largest = ratios.max(axis=-1, keepdims=True)
+    kept = np.where((ratios >= threshold) | (ratios >= largest), ratios, 0.0)
+    return kept / kept.sum(axis=-1, keepdims=True)
+
+
+_SHARE, _QUANTILE, _NOISE = 0.25, 0.01, 3.0
+
+
+@dataclass(frozen=True)
+class Background:
+    """References.
+
+    Arguments:
+        typical: median departure of training recordings [sd of the training signal].
+        least: departure under which nothing is claimed.
+    """
+
+    typical: float = 1.0
+    least: float = 0.0
+
+    @property
+    def threshold(self) -> float:
+        """The least strength that is claimed."""
+        return self.least / self.typical
+
+    def strength(self, evidence: Evidence) -> float:
+        """Departure over the typical one."""
+        return departure(evidence) / self.typical
+
+    def is_nothing(self, evidence: Evidence) -> bool:
+        """Near clean air; a sensor that swings, or lies far on its *other* side, is something nobody has seen."""
+        return departure(evidence) < self.least and float(np.max(evidence.unrest)) < self.typical
+
+
+def departure(evidence: Evidence) -> float:
+    """Largest departure of a window from clean air [sd of the training signal]."""
+    return float(np.max(np.sqrt(np.mean(np.maximum(evidence.departure, 0) ** 2, axis=1))))
+
+
+def fit_background(
+    train: Sequence[Evidence], validation: Sequence[Evidence], *, noise: float, own_baseline: bool
+) -> Background:
+    """A quarter of what the weakest hundredth of the validation recordings departs.
+
+    Where a recording gives its own baseline, clean air departs by the noise of the row that it was taken from: then
+    three times the noise, but never more than half of the weakest recordings.
+    """
+    typical = max(float(np.median([departure(one) for one in train])), 1e-9)
+    weakest = float(np.quantile([departure(one) for one in validation or train], _QUANTILE))
+    least = max(_SHARE * weakest, min(_NOISE * noise, 0.5 * weakest) if own_baseline else 0.0)
+    return Background(typical, least)
+
+
+_FLOORS = (0.01, 0.02, 0.05, 0.1, 0.2)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """A table of intervals.
+
+    Arguments:
+        floor: c.
+        cut: share from which a component counts as predicted present.
+        present, absent: q; None stands for infinity.
+        recordings: how many validation recordings it rests on.
+        level: coverage that is promised.
+    """
+
+    floor: float = 0.05
+    cut: float = 0.05
+    present: float | None = None
+    absent: float | None = None
+    recordings: int = 0
+    level: float = 0.9
+
+    def of(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Ends of the intervals of shares (…, K); they contain the shares and lie in [0, 1]."""
+        q = np.where(shares >= self.cut, *(np.inf if q is None else q for q in (self.present, self.absent)))
+        half = q * (self.floor + shares * (1 - shares))
+        return np.clip(shares - half, 0, 1), np.clip(shares + half, 0, 1)
+
+
+def pooled_quantile(scores: Sequence[np.ndarray], level: float) -> float | None:
+    """Quantile of scores grouped by recording, each recording weighing 1/(n + 1); None if it is infinite."""
+    groups = [group for group in scores if len(group)]
+    n = len(groups)
+    if not n or n / (n + 1) < level:
+        return None
+    values = np.concatenate(groups)
+    weights = np.concatenate([np.full(len(group), 1 / ((n + 1) * len(group))) for group in groups])
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order]) >= level - 1e-12
+    return float(values[order][np.argmax(reached)]) if reached.any() else None
+
+
+def fit_intervals(shares: np.ndarray, truth: np.ndarray, *, cut: float = 0.05, level: float = 0.9) -> Intervals:
+    """The table from validation recordings, (n, K) each; c is the one with the narrowest intervals."""
+    tables = [_table(shares, truth, floor, cut, level) for floor in _FLOORS]
+    widths = [float(np.mean(high - low)) for low, high in (table.of(shares) for table in tables)]
+    return tables[int(np.argmin(widths))]
+
+
+def _table(shares: np.ndarray, truth: np.ndarray, floor: float, cut: float, level: float) -> Intervals:
+    scores = np.abs(truth - shares) / (floor + shares * (1 - shares))
+    present = shares >= cut
+    return Intervals(
+        floor,
+        cut,
+        pooled_quantile([row[inside] for row, inside in zip(scores, present, strict=True)], level),
+        pooled_quantile([row[~inside] for row, inside in zip(scores, present, strict=True)], level),
+        len(shares),
+        level,
+    )
 
 
 @dataclass(frozen=True)

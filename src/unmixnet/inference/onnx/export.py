@@ -20,8 +20,8 @@ import numpy as np
 from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.inference.evidence import presence_of
 from unmixnet.inference.onnx.graph import ENCODER, SOLVER, model_of, needed, translated
-from unmixnet.inference.onnx.refusal import ExportError
-from unmixnet.inference.windows import encode, solve
+from unmixnet.inference.onnx.plain import ExportError
+from unmixnet.model.predict import encode, solve
 
 __all__ = ["TOLERANCE", "Checked", "ExportError", "Exported", "check_onnx", "exactly", "export_onnx"]
 
@@ -156,9 +156,9 @@ def _difference(found: np.ndarray, expected: np.ndarray) -> float:
 def _walks(bundle: Bundle, n: int, seed: int) -> np.ndarray:
     """Random walks from clean air: windows that move as traces do."""
     rng = np.random.default_rng(seed)
-    T, M = bundle.config.window, len(bundle.ready.channels)
+    T, M = bundle.spec.window, len(bundle.preprocessing.channels)
     walks = np.cumsum(rng.normal(0, 0.15, (n, T, M)), axis=1)
-    return (np.array(bundle.air) + np.array(bundle.sign) * np.abs(walks)).astype(np.float32)
+    return (np.array(bundle.spec.air) + np.array(bundle.spec.sign) * np.abs(walks)).astype(np.float32)
 
 
 def _write(place: Path, data: bytes) -> None:

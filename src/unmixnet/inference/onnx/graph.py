@@ -17,9 +17,8 @@ import jax.numpy as jnp
 
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.bundle import Bundle
-from unmixnet.inference.onnx.plain import plain
-from unmixnet.inference.onnx.refusal import ExportError
-from unmixnet.inference.precision import single_precision
+from unmixnet.inference.onnx.plain import ExportError, plain
+from unmixnet.model.predict import single_precision
 from unmixnet.model.unmixnet import UnMixNet
 
 __all__ = ["ENCODER", "SOLVER", "model_of", "needed", "translated"]
@@ -37,7 +36,7 @@ _USE = (
 def translated(bundle: Bundle, *, solver: bool) -> Any:
     """The ONNX model of a bundle's encoder, or encoder and solver, over windows of shape (n, T, M)."""
     model = model_of(bundle, solver)
-    T, M = bundle.config.window, len(bundle.ready.channels)
+    T, M = bundle.spec.window, len(bundle.preprocessing.channels)
     with _told(bundle, solver):
         if solver:
             one = _convert(_solved(model, T), (T, M), [f"{name}_1" for name in (*ENCODER, *SOLVER)])
@@ -132,23 +131,23 @@ def _batched(value: Any, name: str, steps: int) -> Any:
 def _rows(bundle: Bundle, model: UnMixNet) -> list[int]:
     """Rows of a window at the ends of the solver's steps."""
     stride = model.settings.stride
-    return list(range(stride, (bundle.config.window - 1) // stride * stride + 1, stride))
+    return list(range(stride, (bundle.spec.window - 1) // stride * stride + 1, stride))
 
 
 def _metadata(bundle: Bundle, model: UnMixNet, solver: bool) -> dict[str, str]:
     """What someone needs who has the file and nothing else; every value is JSON but the first three and the last."""
-    ready, config = dataclasses.asdict(bundle.ready), bundle.config
+    ready, spec = dataclasses.asdict(bundle.preprocessing), bundle.spec
     for belongs_to_the_bundle in ("window", "stride"):
         del ready[belongs_to_the_bundle]
     known = {
         "components": bundle.components,
-        "channels": bundle.ready.channels,
-        "rate_Hz": config.model.rate_Hz,
-        "window": config.window,
-        "stride": config.stride,
+        "channels": bundle.preprocessing.channels,
+        "rate_Hz": spec.rate_Hz,
+        "window": spec.window,
+        "stride": spec.stride,
         "preprocessing": ready,
         "finish": {"temperature": bundle.calibration.temperature, "support": bundle.calibration.support},
-        "clean_air": bundle.air,
+        "clean_air": bundle.spec.air,
         **({"reconstructed_rows": _rows(bundle, model)} if solver else {}),
     }
     plain_text = {"format": "unmixnet-onnx/1", "bundle": bundle.name, "digest": bundle.digest}
@@ -163,7 +162,7 @@ def model_of(bundle: Bundle, solver: bool) -> UnMixNet:
     """The model of a bundle that can be exported so; any other is refused."""
     if not isinstance(bundle.model, UnMixNet) or (solver and not bundle.has_solver):
         raise ConfigError(
-            f"the bundle {bundle.name} holds {bundle.config.model.name}"
+            f"the bundle {bundle.name} holds {bundle.spec.network}"
             f"{' without a solver' if solver else ', which is no encoder of ours'}",
             remedy="Use a bundle whose model.name is unmixnet",
         )

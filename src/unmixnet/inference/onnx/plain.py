@@ -1,21 +1,4 @@
-r"""A jax function as plain operations, with nothing left that a translator to ONNX could misread.
-
-calls              jit, custom derivatives and checkpoints are inlined
-linear solve       its own iteration; the derivative is left behind
-while              one condition for all edges; an edge that has converged keeps its state
-complex numbers    pairs of real ones
-σ(x)               1/(1 + e^{−x})
-ln(1 + x)          x ln(u)/(u − 1),  u = 1 + x  (Kahan)
-e^x − 1            tanh(x/2)(e^x + 1)
-constants          what does not depend on the input is computed here, once, by jax
-
-Why the formulas: σ of ONNX Runtime is right to 1e-7 *absolutely*, and jax2onnx writes ln σ(x) as its logarithm, wrong
-by 2e-3 at x = −10 and infinite at −18; e^x − 1 and ln(1 + x) it writes as they read, which loses small x. Why not the
-functions themselves: under `vmap` jax2onnx 0.17 takes the softmax of a positive axis along another one.
-
-A dense LU solve has no ONNX operator. Where it is the second choice of an iteration (a loop of at most one turn) it is
-left out, and `direct_solves` of the rollout counts where it was missed; anywhere else it is refused.
-"""
+"""The error of a model that cannot be exported."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -26,9 +9,14 @@ import numpy as np
 from jax import lax
 from jax.extend import core
 
-from unmixnet.inference.onnx.refusal import ExportError
+from unmixnet.errors import UnmixError
 
-__all__ = ["plain"]
+__all__ = ["ExportError", "plain"]
+
+
+class ExportError(UnmixError):
+    """A model that could not be exported, or whose export says something else."""
+
 
 _CALLS = {"jit": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr"}
 """Operations that only call, and where they keep what they call."""

@@ -4,8 +4,8 @@
 """
 
 from unmixnet.inference.answer import Answer, AnswerError, ClosureReport, States, Verdict
+from unmixnet.inference.report.folder import write_report
 from unmixnet.inference.report.json import to_json
-from unmixnet.inference.report.report import write_report
 from unmixnet.inference.report.terminal import rows, sentences, show
 from unmixnet.inference.report.words import headline
 

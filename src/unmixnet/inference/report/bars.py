@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from unmixnet.inference.answer import Answer
-from unmixnet.inference.report.numbers import factor, interval, percent
-from unmixnet.inference.report.safe import markup
+from unmixnet.inference.report.formatting import factor, interval, markup, percent
 from unmixnet.inference.report.words import leading, shortened
 
 __all__ = ["colour_of", "component_bars", "familiarity_gauge", "fit_gauge", "strength_gauge"]

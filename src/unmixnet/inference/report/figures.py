@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from unmixnet.files.printable import printable
 from unmixnet.inference.answer import Answer, Verdict
 from unmixnet.inference.report.bars import COLOURED, colour_of
-from unmixnet.inference.report.chamber_view import chamber_view, seats, telling_moment
-from unmixnet.inference.report.numbers import factor, percent
+from unmixnet.inference.report.chamber import chamber_view, seats, telling_moment
+from unmixnet.inference.report.formatting import clipped, factor, markup, percent
 from unmixnet.inference.report.plot import Line, Scale, areas, curves, frame, nice_scale, time_scale
-from unmixnet.inference.report.safe import clipped, markup, plain
 from unmixnet.inference.report.words import explained, leading, shortened
 
 __all__ = ["chamber_section", "share_section", "trace_section"]
@@ -41,7 +41,7 @@ def _trace(answer: Answer, m: int, share: float, x: Scale) -> str:
     lines = [Line(measured, "var(--measured)", 3.2), Line(reconstructed, "var(--accent)", 1.7)]
     told = "does not move" if not np.isfinite(share) else f"{percent(max(share, 0.0))} explained"
     told = "no signal" if answer.verdict is Verdict.NOTHING else told
-    name = plain(answer.channels[m]) or f"channel {m + 1}"
+    name = printable(answer.channels[m]) or f"channel {m + 1}"
     return _panel(
         name, told, frame(curves(answer.time_s, lines, x, y), x, y, about=f"{name}, measured and reconstructed")
     )
@@ -154,7 +154,7 @@ def _flux(answer: Answer, shown: list[int], tall: int) -> str:
     lines = [Line(size * flux[:, rank], colour_of(rank)) for rank in range(len(shown))]
     x, y = time_scale(states.time_s), nice_scale(size * flux, zero=True)
     plot = frame(curves(states.time_s, lines, x, y), x, y, about="Diffusive flux in time", height_px=tall)
-    return _panel(f"Flux, {plain(states.edges[edge])}", f"{prefix}mol/(m² s)", plot)
+    return _panel(f"Flux, {printable(states.edges[edge])}", f"{prefix}mol/(m² s)", plot)
 
 
 def _coverage(answer: Answer, shown: list[int], tall: int) -> str:
@@ -163,7 +163,7 @@ def _coverage(answer: Answer, shown: list[int], tall: int) -> str:
     if not M:
         return ""
     x = time_scale(states.time_s)
-    names = [plain(name) or f"channel {m + 1}" for m, name in enumerate(answer.channels[:M])]
+    names = [printable(name) or f"channel {m + 1}" for m, name in enumerate(answer.channels[:M])]
     y = Scale(0.0, float(M), tuple((M - 1 - m + 0.42, name) for m, name in enumerate(names)))
     full = max(float(np.nan_to_num(states.coverage).sum(axis=2).max(initial=0.0)), 1e-12)
     drawing = "".join(

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from unmixnet.inference.answer import Answer
-from unmixnet.inference.report.safe import encodable
+from unmixnet.inference.report.formatting import encodable
 from unmixnet.inference.report.words import caution, explained, headline
 
 __all__ = ["to_json"]

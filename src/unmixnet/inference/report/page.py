@@ -8,8 +8,7 @@ import numpy as np
 from unmixnet.inference.answer import Answer, Verdict
 from unmixnet.inference.report.bars import component_bars, familiarity_gauge, fit_gauge, strength_gauge
 from unmixnet.inference.report.figures import chamber_section, share_section, trace_section
-from unmixnet.inference.report.numbers import factor, power
-from unmixnet.inference.report.safe import markup
+from unmixnet.inference.report.formatting import factor, markup, power
 from unmixnet.inference.report.words import (
     caution,
     explained,

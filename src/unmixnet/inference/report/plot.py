@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmixnet.inference.report.safe import markup
+from unmixnet.inference.report.formatting import markup
 
 __all__ = ["Line", "Scale", "areas", "curves", "frame", "nice_scale", "path", "thinned", "time_scale"]
 

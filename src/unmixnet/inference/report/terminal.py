@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from unmixnet.files.printable import printable
 from unmixnet.inference.answer import Answer
-from unmixnet.inference.report.numbers import interval, percent, scientific
-from unmixnet.inference.report.safe import plain
+from unmixnet.inference.report.formatting import interval, percent, scientific
 from unmixnet.inference.report.words import (
     caution,
     familiarity_words,
@@ -32,7 +32,7 @@ def rows(answer: Answer, *, everything: bool = False) -> list[list[str]]:
     shown = answer.ranking.tolist() if everything else leading(answer)
     table = [
         [
-            plain(answer.components[k]) or "(no name)",
+            printable(answer.components[k]) or "(no name)",
             percent(answer.ratios[k]),
             interval(answer.low[k], answer.high[k]),
             percent(answer.presence[k]),
@@ -48,7 +48,7 @@ def rows(answer: Answer, *, everything: bool = False) -> list[list[str]]:
 def sentences(answer: Answer) -> list[str]:
     """Strength, familiarity, fit, closure and findings, one sentence each."""
     said = [strength_words(answer), familiarity_words(answer), fit_words(answer), closure_sentence(answer)]
-    return [*said, *(plain(finding) for finding in answer.findings)]
+    return [*said, *(printable(finding) for finding in answer.findings)]
 
 
 def closure_sentence(answer: Answer) -> str:

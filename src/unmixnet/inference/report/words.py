@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from unmixnet.files.printable import printable
 from unmixnet.inference.answer import Answer, ClosureReport, Verdict
-from unmixnet.inference.report.numbers import factor, percent, scientific
-from unmixnet.inference.report.safe import clipped, plain
+from unmixnet.inference.report.formatting import clipped, factor, percent, scientific
 
 __all__ = [
     "Law",
@@ -92,7 +92,7 @@ def _listed(items: list[str]) -> str:
 
 def shortened(name: str) -> str:
     """A name for a sentence: underscores are spaces, and nobody reads past forty characters."""
-    text = plain(name).replace("_", " ").strip() or "(no name)"
+    text = printable(name).replace("_", " ").strip() or "(no name)"
     return clipped(text, _LONGEST)
 
 

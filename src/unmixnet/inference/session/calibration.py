@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA", "Map", "SessionCalibration", "identity"]
 
-SCHEMA = "unmixnet.session/1"
+SCHEMA = "unmixnet.inference.session/1"
 _LARGEST = 1_000_000
 """Characters of a calibration file; a larger one is none."""
 
@@ -118,11 +118,13 @@ class SessionCalibration:
 
     def check(self, bundle: "Bundle") -> None:
         """Refuse a bundle that this calibration was not made for."""
-        if self.channels != bundle.ready.channels or (self.digest and bundle.digest and self.digest != bundle.digest):
+        if self.channels != bundle.preprocessing.channels or (
+            self.digest and bundle.digest and self.digest != bundle.digest
+        ):
             raise ConfigError(
                 f"this session calibration was made for the model {self.bundle} ({self.digest[:8] or 'not stored'}) "
                 f"with {', '.join(self.channels)}; the model is {bundle.name} ({bundle.digest[:8] or 'not stored'}) "
-                f"with {', '.join(bundle.ready.channels)}",
+                f"with {', '.join(bundle.preprocessing.channels)}",
                 where="session calibration",
                 remedy="Calibrate this model with `unmixnet calibrate-session`, or use the other model",
             )

@@ -8,18 +8,14 @@ import numpy as np
 
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.bundle import Bundle
-from unmixnet.inference.evidence import starts_of
 from unmixnet.inference.session.calibration import Map, SessionCalibration, identity
-from unmixnet.inference.session.clean_air import fit_clean_air
-from unmixnet.inference.session.gain import fit_gain
-from unmixnet.inference.session.offset import fit_offset
-from unmixnet.inference.session.prototype import fit_prototype
+from unmixnet.inference.session.maps import fit_clean_air, fit_gain, fit_offset, fit_prototype, fit_ridge
 from unmixnet.inference.session.references import Reference, own_clean_air, references_of, traces_of
-from unmixnet.inference.session.ridge import fit_ridge
 from unmixnet.inference.session.solver_gain import Priors, fit_solver_gain
 from unmixnet.inference.unmix import solver_of
-from unmixnet.inference.windows import encode
+from unmixnet.model.predict import encode
 from unmixnet.recordings.recording import Recording
+from unmixnet.recordings.temporal import window_starts
 
 __all__ = ["METHODS", "fit_map", "fit_session", "priors_of"]
 
@@ -53,18 +49,18 @@ def fit_session(
     solver_of(bundle)
     known = references_of(bundle, references, masters)
     clean = np.array([trace.mean(axis=0) for trace in traces_of(bundle, clean_air)], float)
-    clean = clean.reshape(-1, len(bundle.air))
+    clean = clean.reshape(-1, len(bundle.spec.air))
     chosen, after = _chosen(bundle, known, clean, method)
     found = fit_map(bundle, known, clean, chosen)
-    before = _error(bundle, known, [identity(len(bundle.air))] * len(known))
+    before = _error(bundle, known, [identity(len(bundle.spec.air))] * len(known))
     if len(known) == 1:
         after = _error(bundle, known, [found])
         if method == "auto" and after >= (1 - _WORTH) * before:
-            chosen, found, after = "none", identity(len(bundle.air)), before
+            chosen, found, after = "none", identity(len(bundle.spec.air)), before
     told = [f"{recording.path} ({_recipe(recording)})" for recording in references]
     told += [f"{recording.path} (clean air)" for recording in clean_air]
     return SessionCalibration(
-        bundle.ready.channels,
+        bundle.preprocessing.channels,
         found.gain,
         found.offset,
         chosen,
@@ -82,11 +78,11 @@ def fit_session(
 
 def fit_map(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, method: str) -> Map:
     """The map that one method finds; without references, clean air alone."""
-    M = len(bundle.air)
+    M = len(bundle.spec.air)
     if method == "none" or (not known and not len(clean)):
         return identity(M)
     if not known or method == "clean-air":
-        return fit_clean_air(clean, bundle.air)
+        return fit_clean_air(clean, bundle.spec.air)
     if method == "solver":
         return fit_solver_gain(known, priors_of(bundle), clean)
     session, master = np.stack([one.level for one in known]), np.stack([one.master for one in known])
@@ -94,7 +90,7 @@ def fit_map(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, metho
     if method in plain:
         return plain[method](session, master)
     # clean air is a reference too: a recording that brings its own has seen it, whatever its gain
-    air = np.array(bundle.air)[None]
+    air = np.array(bundle.spec.air)[None]
     seen = np.concatenate([clean, air]) if own_clean_air(bundle) else clean
     session, master = np.concatenate([session, seen]), np.concatenate([master, np.repeat(air, len(seen), axis=0)])
     return fit_ridge(session, master) if method == "ridge" else fit_gain(session, master)
@@ -102,7 +98,7 @@ def fit_map(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, metho
 
 def _chosen(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, method: str) -> tuple[str, float]:
     """The method, and its error on references that were left out; NaN with fewer than two."""
-    k, M = len(known), len(bundle.air)
+    k, M = len(known), len(bundle.spec.air)
     if method != "auto":
         if k < 2:
             return method, float("nan")
@@ -130,9 +126,9 @@ def _error(bundle: Bundle, known: Sequence[Reference], maps: Sequence[Map]) -> f
     """MAE of the shares of references, each with its own map."""
     if not known:
         return float("nan")
-    window, stride = bundle.config.window, bundle.config.stride
+    window, stride = bundle.spec.window, bundle.spec.stride
     cut = [
-        [trace[s : s + window] for s in starts_of(len(trace), window, stride)]
+        [trace[s : s + window] for s in window_starts(len(trace), window, stride)]
         for trace in (found.apply(one.trace) for one, found in zip(known, maps, strict=True))
     ]
     ratios = np.asarray(encode(bundle.model, np.stack([one for windows in cut for one in windows])).a, float)
@@ -143,9 +139,9 @@ def _error(bundle: Bundle, known: Sequence[Reference], maps: Sequence[Map]) -> f
 
 def priors_of(bundle: Bundle) -> Priors:
     """How sessions are expected to differ from what the bundle knows."""
-    noise = np.array(bundle.calibration.noise or (0.1,) * len(bundle.air))
+    noise = np.array(bundle.calibration.noise or (0.1,) * len(bundle.spec.air))
     offset = 0.05 if own_clean_air(bundle) else 1.0
-    return Priors(np.array(bundle.air), np.maximum(noise, 0.02), offset=offset)
+    return Priors(np.array(bundle.spec.air), np.maximum(noise, 0.02), offset=offset)
 
 
 def _recipe(recording: Recording) -> str:

@@ -3,16 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import equinox as eqx
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.bundle import Bundle
-from unmixnet.inference.session.expected import STRENGTHS, expected_traces
+from unmixnet.inference.unmix import solver_of
+from unmixnet.model.encoder import Inference
+from unmixnet.model.predict import single_precision, solve
+from unmixnet.recordings.preprocessing import Baseline
 from unmixnet.recordings.recording import Mixture, Recording
-from unmixnet.recordings.response import Baseline
-from unmixnet.recordings.trace import trace_of
 
-__all__ = ["Reference", "references_of", "traces_of"]
+__all__ = ["STRENGTHS", "Reference", "expected_traces", "references_of", "traces_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +41,7 @@ class Reference:
 
 def traces_of(bundle: Bundle, recordings: Sequence[Recording]) -> list[np.ndarray]:
     """Signals at the model's rate."""
-    return [trace_of(recording, bundle.ready, bundle.config).signal for recording in recordings]
+    return [bundle.trace(recording).signal for recording in recordings]
 
 
 def references_of(
@@ -53,7 +57,7 @@ def references_of(
         return []
     truths = np.stack([_truth(bundle, recording) for recording in recordings])
     traces, known = traces_of(bundle, recordings), _levels(bundle, masters)
-    window, stride = bundle.config.window, bundle.config.settings.stride
+    window, stride = bundle.spec.window, bundle.spec.settings.stride
     expected = expected_traces(bundle, truths, np.stack([trace[:window] for trace in traces]))
     found = []
     for trace, truth, made in zip(traces, truths, expected, strict=True):
@@ -66,7 +70,7 @@ def references_of(
 
 def _levels(bundle: Bundle, masters: Sequence[Recording]) -> dict[tuple[float, ...], np.ndarray]:
     """Mean signal of each recipe in the training sessions."""
-    window, stride = bundle.config.window, bundle.config.settings.stride
+    window, stride = bundle.spec.window, bundle.spec.settings.stride
     groups: dict[tuple[float, ...], list[np.ndarray]] = {}
     for recording, trace in zip(masters, traces_of(bundle, masters), strict=True):
         seen = trace[stride:window:stride]
@@ -97,4 +101,36 @@ def _truth(bundle: Bundle, recording: Recording) -> np.ndarray:
 
 def own_clean_air(bundle: Bundle) -> bool:
     """Whether every recording brings its own clean-air level, so that offsets are gone already."""
-    return bundle.ready.baseline is Baseline.RECORDING
+    return bundle.preprocessing.baseline is Baseline.RECORDING
+
+
+STRENGTHS = (-0.9, -0.6, -0.3, 0.0, 0.3, 0.6, 0.9)
+"""Logarithms of the strengths at which it is solved; in between it is interpolated."""
+_PRESENT = 30.0
+"""Logit of a component that is there."""
+
+
+def expected_traces(bundle: Bundle, truths: np.ndarray, windows: np.ndarray) -> np.ndarray:
+    """Solve labels (k, K) at every strength, (k, S, steps, M); by the program that `unmix` uses.
+
+    Of the windows (k, T, M) nothing enters. A sensor starts in clean air; where the odour is there from the first
+    row on, it starts where a first solution has settled.
+    """
+    model = solver_of(bundle)
+    k, S = len(truths), len(STRENGTHS)
+    with single_precision():
+        typical: Inference = model.uninformed()
+        many = eqx.tree_at(
+            lambda i: (i.z_logits, i.a, i.log_strength),
+            jax.tree.map(lambda leaf: jnp.tile(leaf, (k * S,) + (1,) * leaf.ndim), typical),
+            (
+                jnp.full((k * S, truths.shape[1]), _PRESENT, jnp.float32),
+                jnp.asarray(np.repeat(truths, S, axis=0), jnp.float32),
+                jnp.asarray(np.tile(STRENGTHS, k), jnp.float32),
+            ),
+        )
+    Y = np.broadcast_to(np.array(bundle.spec.air, np.float32), (k * S, *windows.shape[1:]))
+    y = np.asarray(solve(model, many, Y).saved.y)
+    if bundle.preprocessing.baseline is not Baseline.RECORDING:
+        y = np.asarray(solve(model, many, np.broadcast_to(y[:, -1:], Y.shape)).saved.y)
+    return y.reshape(k, S, *y.shape[1:]).astype(float)

@@ -1,26 +1,29 @@
 r"""Gains through the solver: what session makes the physics of the labels look like the references?
 
-    min over g, o, s   Σ_n n_t · mean_t ((x_n − [b + g (ŷ_n(s_n) − b) + o]) / σ)²
-                       + Σ (ln g / σ_g)² + Σ (o / σ_o)² + Σ_n (s_n / σ_s)²
+    min over ln g, o, s   Σ_n n_t · mean_t ((x_n − [b + g (ŷ_n(s_n) − b) + o]) / σ)² + n_t Σ ((x_air − b − o) / σ)²
+                          + Σ (ln g / σ_g)² + Σ (o / σ_o)² + Σ_n (s_n / σ_s)²
 
 ŷ_n(s) is what the bundle's physics makes of label n at log strength s, b its clean-air level, σ what its
-reconstructions usually leave. How strong a reference was nobody knows: s takes part with its prior, so that a strong
-reference is not taken for a sensitive sensor. Gauss–Newton on ŷ tabulated over s; the map is the inverse,
-x̂ = b + (x − b − o)/g.
+reconstructions usually leave, x_air a level that was measured in clean air. The strength of a reference is unknown: s
+takes part with its prior, so that a strong reference is not taken for a sensitive sensor. The problem is dense and has
+2 M + k unknowns, and SciPy's trust-region least squares solves it within bounds; ŷ is a cubic spline through the
+strengths that were solved. The map is the inverse, x̂ = b + (x − b − o)/g.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.optimize import least_squares
 
 from unmixnet.inference.session.calibration import Map
-from unmixnet.inference.session.expected import STRENGTHS
-from unmixnet.inference.session.references import Reference
+from unmixnet.inference.session.references import STRENGTHS, Reference
 
 __all__ = ["Priors", "fit_solver_gain"]
 
-_TURNS = 30
+_LARGEST_GAIN = 5.0
+"""Bound of g, and of 1/g."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,53 +46,46 @@ class Priors:
 
 def fit_solver_gain(references: Sequence[Reference], priors: Priors, clean: np.ndarray | None = None) -> Map:
     """From references, and levels of clean air (n, M) if there are any."""
-    M, k = len(priors.air), len(references)
-    strength, gain, offset = np.zeros(k), np.ones(M), np.zeros(M)
-    for _ in range(_TURNS):
-        made = [_at(one.expected, s) - priors.air for one, s in zip(references, strength, strict=True)]
-        gain, offset = _sensors(references, made, gain, priors, clean)
-        strength = np.array([_strength(one, gain, offset, priors) for one in references])
-    return Map(tuple((1 / gain).tolist()), tuple((priors.air - (priors.air + offset) / gain).tolist()))
+    air, M, k = priors.air, len(priors.air), len(references)
+    signal = np.stack([reference.seen for reference in references])
+    spline = CubicSpline(STRENGTHS, np.stack([reference.expected for reference in references]), axis=1)
+    each = np.arange(k)
+    # per sample, so that their squares add up to n_t times the mean over time
+    weight = np.sqrt(priors.independent) / priors.noise
+    per_sample = weight / np.sqrt(signal.shape[1])
+    in_air = np.zeros((0, M)) if clean is None else clean - air
 
+    def unpack(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        return np.exp(x[:M]), x[M : 2 * M], x[2 * M :]
 
-def _sensors(
-    references: Sequence[Reference],
-    made: Sequence[np.ndarray],
-    now: np.ndarray,
-    priors: Priors,
-    clean: np.ndarray | None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """g and o of every sensor for known strengths: two linear equations each, with ln g ≈ ln g₀ + (g − g₀)/g₀."""
-    weight = priors.independent / priors.noise**2
-    A, B, C, p, q = (np.zeros_like(priors.air) for _ in range(5))
-    for one, y in zip(references, made, strict=True):
-        x = one.seen - priors.air
-        A += weight * np.mean(y * y, axis=0)
-        B += weight * np.mean(y, axis=0)
-        C += weight
-        p += weight * np.mean(y * x, axis=0)
-        q += weight * np.mean(x, axis=0)
-    if clean is not None and len(clean):
-        C += weight * len(clean)
-        q += weight * np.sum(clean - priors.air, axis=0)
-    pull = 1 / (priors.gain * now) ** 2
-    A, p, C = A + pull, p + pull * now * (1 - np.log(now)), C + 1 / priors.offset**2
-    det = A * C - B * B
-    gain = np.clip((p * C - B * q) / det, 0.2, 5.0)
-    return gain, (q - B * gain) / C
+    def residuals(x: np.ndarray) -> np.ndarray:
+        gain, offset, strength = unpack(x)
+        misfit = signal - (air + offset + gain * (spline(strength)[each, each] - air))
+        return np.concatenate([np.ravel(misfit * per_sample), np.ravel((in_air - offset) * weight), x / prior_sd])
 
+    def jacobian(x: np.ndarray) -> np.ndarray:
+        gain, _, strength = unpack(x)
+        by_gain = -gain * (spline(strength)[each, each] - air)
+        by_strength = -gain * spline(strength, 1)[each, each]
+        eye = np.eye(M)
+        steps = np.broadcast_to(eye, (*signal.shape, M))
+        J = np.concatenate(
+            [by_gain[..., None] * eye, -steps, by_strength[..., None] * np.eye(k)[:, None, None]], axis=-1
+        )
+        J_air = np.zeros((len(in_air), M, 2 * M + k))
+        J_air[:, :, M : 2 * M] = -eye
+        rows = [(J * per_sample[:, None]).reshape(-1, 2 * M + k), (J_air * weight[:, None]).reshape(-1, 2 * M + k)]
+        return np.concatenate([*rows, np.diag(1 / prior_sd)])
 
-def _strength(one: Reference, gain: np.ndarray, offset: np.ndarray, priors: Priors) -> float:
-    """The best strength on a fine grid."""
-    fine = np.linspace(STRENGTHS[0], STRENGTHS[-1], 181)
-    made = np.stack([_at(one.expected, s) for s in fine])
-    left = (one.seen - priors.air - offset - gain * (made - priors.air)) / priors.noise
-    cost = priors.independent * np.mean(left**2, axis=1).sum(axis=1) + (fine / priors.strength) ** 2
-    return float(fine[int(np.argmin(cost))])
-
-
-def _at(expected: np.ndarray, s: float) -> np.ndarray:
-    """ŷ at a strength between those that were solved."""
-    place = np.interp(s, STRENGTHS, np.arange(len(STRENGTHS)))
-    low = min(int(place), len(STRENGTHS) - 2)
-    return (1 - (place - low)) * expected[low] + (place - low) * expected[low + 1]
+    prior_sd = np.repeat([priors.gain, priors.offset, priors.strength], [M, M, k])
+    bound = np.repeat([np.log(_LARGEST_GAIN), np.inf, STRENGTHS[-1]], [M, M, k])
+    gain, offset, _ = unpack(
+        least_squares(
+            residuals,
+            np.zeros(2 * M + k),
+            jac=jacobian,  # pyright: ignore[reportArgumentType]
+            bounds=(-bound, bound),
+            x_scale=prior_sd,
+        ).x
+    )
+    return Map(tuple((1 / gain).tolist()), tuple((air - (air + offset) / gain).tolist()))

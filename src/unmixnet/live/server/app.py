@@ -1,30 +1,35 @@
 """The application: routes in small files, and the guard around all of them."""
 
 import contextlib
+import os
+import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from unmixnet.errors import UnmixError
 from unmixnet.live.answers import Answers
 from unmixnet.live.hub import Live
-from unmixnet.live.server.auth import Door
-from unmixnet.live.server.desk import desk_routes
-from unmixnet.live.server.exporting import exporting_routes
-from unmixnet.live.server.failures import HANDLERS
-from unmixnet.live.server.learning import learning_routes
-from unmixnet.live.server.login import login_routes
+from unmixnet.live.server.auth import Door, login_routes
 from unmixnet.live.server.page_files import page_file
-from unmixnet.live.server.security import Guard
-from unmixnet.live.server.stream import stream_routes
-from unmixnet.live.server.unmixing import UPLOAD, unmixing_routes
+from unmixnet.live.server.routes import (
+    UPLOAD,
+    desk_routes,
+    exporting_routes,
+    learning_routes,
+    stream_routes,
+    unmixing_routes,
+)
+from unmixnet.live.server.security import HANDLERS, Guard
 from unmixnet.live.session_calibration import Calibrating
 from unmixnet.live.teaching import Lessons
 
-__all__ = ["create_app"]
+__all__ = ["ServeError", "create_app", "listen", "serve"]
 
 
 def create_app(live: Live, door: Door, models: Path) -> Guard:
@@ -66,3 +71,37 @@ def _page_routes() -> list[Route]:
         return page_file(request.path_params["name"])
 
     return [Route("/", index, methods=["GET"]), Route("/page/{name}", part, methods=["GET"])]
+
+
+class ServeError(UnmixError):
+    """A server that cannot listen."""
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens; port 0 takes any that is free."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listening = socket.create_server((host, port), family=family)
+        # connections inherit it; without it every answer waits 40 ms for an acknowledgement
+        listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listening
+    except OSError as error:
+        raise ServeError(
+            f"the address {host}, port {port}, cannot be used ({os.strerror(error.errno or 0)})",
+            where="--port",
+            remedy="Choose another one, or --port 0 for any that is free",
+        ) from None
+
+
+def serve(live: Live, door: Door, listening: socket.socket, models: Path) -> None:
+    """Serve until Ctrl-C. No access log, since it would hold the keys of the links."""
+    config = uvicorn.Config(
+        create_app(live, door, models),
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=2,
+        lifespan="on",
+    )
+    uvicorn.Server(config).run(sockets=[listening])

@@ -1,4 +1,4 @@
-"""Who may come in: one-time links become session cookies; names of this server; a token where others can reach it."""
+"""Authentication: one-time links and tokens become session cookies; which hosts may be asked."""
 
 import hashlib
 import hmac
@@ -6,10 +6,16 @@ import ipaddress
 import secrets
 import time
 from collections import OrderedDict, deque
+from urllib.parse import parse_qs
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from unmixnet.errors import UnmixError
+from unmixnet.live.server.page_files import page_file
 
-__all__ = ["Door", "DoorError", "check_address", "is_loopback"]
+__all__ = ["Door", "DoorError", "check_address", "is_loopback", "login_routes"]
 
 _MOST_SESSIONS = 64
 _LEAST_TOKEN = 16
@@ -122,3 +128,54 @@ def _with_port(name: str, port: int) -> str:
 
 def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()
+
+
+def login_routes(door: Door) -> list[Route]:
+    """`/health`, `/login` and what that page shows; everything else needs what they give."""
+
+    async def health(request: Request) -> Response:
+        return JSONResponse({"status": "ok"})
+
+    async def login(request: Request) -> Response:
+        if request.method == "POST":
+            return await _by_token(request, door)
+        session = door.open_with_key(request.query_params.get("key", ""))
+        return _welcome(door, session) if session else _page("login.html", 401)
+
+    async def style(request: Request) -> Response:
+        return page_file("style.css")
+
+    async def mark(request: Request) -> Response:
+        return page_file("mark.svg")
+
+    return [
+        Route("/health", health, methods=["GET"]),
+        Route("/login", login, methods=["GET", "POST"]),
+        Route("/login/style.css", style, methods=["GET"]),
+        Route("/login/mark.svg", mark, methods=["GET"]),
+    ]
+
+
+async def _by_token(request: Request, door: Door) -> Response:
+    if not door.patient:
+        text = "Too many wrong tokens; wait a minute."
+        return JSONResponse({"error": text, "id": secrets.token_hex(4)}, 429)
+    fields = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=4)
+    session = door.open_with_token(fields.get("token", [""])[0])
+    return _welcome(door, session) if session else _page("login.html", 401)
+
+
+def _welcome(door: Door, session: str) -> Response:
+    """The cookie, and a page that goes on by itself.
+
+    A redirect would not do: a link that was opened from another site carries no strict cookie through its redirects.
+    """
+    answer = _page("welcome.html", 200)
+    answer.set_cookie(door.cookie, session, httponly=True, samesite="strict", path="/")
+    return answer
+
+
+def _page(name: str, status: int) -> Response:
+    page = page_file(name)
+    page.status_code = status
+    return page

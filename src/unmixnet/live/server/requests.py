@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from unmixnet.inference.report.safe import plain
+from unmixnet.inference.report.formatting import plain
 from unmixnet.recordings.recording import Mixture
 
 __all__ = ["Calibrate", "Mark", "Number", "Part", "Release", "Start", "Teach", "asked", "mixture"]

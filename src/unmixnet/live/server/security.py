@@ -5,19 +5,24 @@ In this order: no web sockets, a Host that is ours, an Origin that is ours on wr
 """
 
 import contextlib
+import logging
 import secrets
 from collections.abc import Mapping
 from http.cookies import CookieError, SimpleCookie
+from pathlib import PurePath
 from urllib.parse import urlsplit
 
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from unmixnet.errors import UnmixError
+from unmixnet.inference.report.formatting import clipped, plain
 from unmixnet.live.server.auth import Door
 from unmixnet.live.server.page_files import page_file
 
-__all__ = ["HEADERS", "OPEN", "SMALL_BODY", "Guard"]
+__all__ = ["HANDLERS", "HEADERS", "OPEN", "SMALL_BODY", "Guard"]
 
 OPEN = frozenset({"/health", "/login", "/login/style.css", "/login/mark.svg"})
 """Paths that need no session."""
@@ -170,3 +175,32 @@ def _refuse(status: int, text: str) -> Response:
 def _too_large(limit: int) -> str:
     size = f"{limit // 1_000_000} MB" if limit >= 1_000_000 else f"{limit // 1024} KB"
     return f"The request is larger than {size}."
+
+
+_log = logging.getLogger("unmixnet.live")
+
+
+async def _refused(request: Request, error: Exception) -> JSONResponse:
+    """Something that the user can mend."""
+    assert isinstance(error, UnmixError)
+    where = PurePath(error.where).name
+    return _said(409, str(UnmixError(error.problem, where=where, remedy=error.remedy)))
+
+
+async def _http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)
+    return _said(error.status_code, error.detail, error.headers)
+
+
+async def _defect(request: Request, error: Exception) -> JSONResponse:
+    """Something that we must mend: an id, which stands beside the traceback in the log at the terminal."""
+    ident = secrets.token_hex(4)
+    _log.error("error %s", ident, exc_info=error)
+    return JSONResponse({"error": "Something went wrong in the server; the terminal shows what.", "id": ident}, 500)
+
+
+def _said(status: int, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"error": clipped(plain(text), 600), "id": secrets.token_hex(4)}, status, headers=headers)
+
+
+HANDLERS = {UnmixError: _refused, HTTPException: _http, Exception: _defect}

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from unmixnet.live.framing import LONGEST_LINE
-from unmixnet.live.lines import LineParser
-from unmixnet.live.sample import Item, Rejected, SourceError, SourceEvent
-from unmixnet.live.sources.extra import live_part
+from unmixnet.live.lines import LONGEST_LINE, LineParser
+from unmixnet.live.sample import Item, Rejected, SourceError, SourceEvent, live_part
 
 if TYPE_CHECKING:
     import aiomqtt

@@ -21,9 +21,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.baselines.attention import EncoderLayer
-from unmixnet.model.baselines.dropout import drop, split
 from unmixnet.model.baselines.interface import Baseline, Output, Size, check_window
+from unmixnet.model.baselines.layers import EncoderLayer, drop, split
 
 __all__ = ["ITransformer"]
 

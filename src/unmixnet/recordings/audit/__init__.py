@@ -7,16 +7,7 @@ page.
 
 from unmixnet.recordings.audit.files import Take, gather
 from unmixnet.recordings.audit.inspect import audit_folder, audit_takes
-from unmixnet.recordings.audit.report import (
-    AuditReport,
-    Kind,
-    Leak,
-    Proximity,
-    Refusal,
-    Session,
-    SplitSummary,
-    Verdict,
-)
+from unmixnet.recordings.audit.report import AuditReport, Kind, Leak, Proximity, Refusal, Session, SplitSummary, Verdict
 
 __all__ = [
     "AuditReport",

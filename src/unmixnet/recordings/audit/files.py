@@ -11,18 +11,18 @@ import numpy as np
 
 from unmixnet.errors import UnmixError
 from unmixnet.recordings.audit.report import Refusal
-from unmixnet.recordings.datasets import Dataset, Entry, load
+from unmixnet.recordings.datasets import Dataset, Entry, load_dataset
 from unmixnet.recordings.manifest import MANIFEST
-from unmixnet.recordings.reader import RECORDING_SUFFIXES, read_recording
+from unmixnet.recordings.reader import RECORDING_SUFFIXES, read_recording, recording_files
 from unmixnet.recordings.recording import Mixture, Recording
 
 __all__ = [
     "Take",
+    "audited_files",
     "gather",
     "is_test",
     "is_training",
     "recipe_name",
-    "recording_files",
     "split_of",
     "take_entry",
 ]
@@ -46,15 +46,15 @@ class Take:
         return np.nansum(readings, axis=0) / np.maximum(count, 1)
 
 
-def recording_files(folder: Path) -> list[Path]:
-    """Every file that may be a recording, in order of path."""
+def audited_files(folder: Path) -> list[Path]:
+    """Every file that may be a recording, in order of path; an error if there is none."""
     if not folder.is_dir():
         raise UnmixError(
             f"{'a file' if folder.exists() else 'nothing'} is there, a folder of recordings was expected",
             where=str(folder),
             remedy="Give the folder; to look at one file, use `unmixnet check FILE`",
         )
-    files = sorted(path for path in folder.rglob("*") if path.suffix.lower() in RECORDING_SUFFIXES and path.is_file())
+    files = recording_files(folder)
     if not files:
         raise UnmixError(
             f"no {', '.join(RECORDING_SUFFIXES)} file in this folder or below it",
@@ -68,8 +68,8 @@ def gather(folder: Path, *, tick: Callable[[], None] = lambda: None) -> tuple[tu
     """Read every recording below a folder; what the reader refuses is returned with the reason."""
     takes: list[Take] = []
     refusals: list[Refusal] = []
-    recordings = recording_files(folder)
-    data = _listed(folder) if (folder / MANIFEST).is_file() else _unlisted(folder, recordings)
+    files = audited_files(folder)
+    data = _listed(folder) if (folder / MANIFEST).is_file() else _unlisted(folder, files)
     for entry in data.entries:
         try:
             takes.append(take_entry(data, entry))
@@ -81,7 +81,7 @@ def gather(folder: Path, *, tick: Callable[[], None] = lambda: None) -> tuple[tu
 
 def _listed(folder: Path) -> Dataset:
     """The recordings that a manifest lists; where it names no split, the path tells it."""
-    data = load("folder", folder)
+    data = load_dataset("folder", folder)
     entries = (replace(entry, split=split_of(entry.path)) if entry.split == "all" else entry for entry in data.entries)
     return replace(data, entries=tuple(entries))
 

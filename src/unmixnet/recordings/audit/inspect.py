@@ -4,13 +4,26 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 
+from unmixnet.recordings.audit.computed_files import (
+    Progress,
+    decimals,
+    is_white_noise,
+    off_grid_channels,
+    tie_to_parents,
+    usual_decimals,
+)
 from unmixnet.recordings.audit.copies import byte_copies
-from unmixnet.recordings.audit.files import Take, gather, is_training, recipe_name, recording_files
-from unmixnet.recordings.audit.ids import id_of, recording_times_h, sessions
-from unmixnet.recordings.audit.labels import conflicts, odd_sum, shared_supports, supports
+from unmixnet.recordings.audit.file_names import (
+    conflicts,
+    id_of,
+    odd_sum,
+    recording_times_h,
+    sessions,
+    shared_supports,
+    supports,
+)
+from unmixnet.recordings.audit.files import Take, audited_files, gather, is_training, recipe_name
 from unmixnet.recordings.audit.leaks import leaks, proximity
-from unmixnet.recordings.audit.noise import decimals, is_white_noise, off_grid_channels, usual_decimals
-from unmixnet.recordings.audit.parents import Progress, tie_to_parents
 from unmixnet.recordings.audit.report import AuditReport, Kind, Refusal, Session, SplitSummary, Verdict
 from unmixnet.recordings.codes import ChannelHealth
 
@@ -24,7 +37,7 @@ def _silent(stage: str, steps: int) -> Callable[[], None]:
 def audit_folder(folder: str | Path, *, progress: Progress = _silent) -> AuditReport:
     """Audit every recording below a folder."""
     folder = Path(folder)
-    takes, refusals = gather(folder, tick=progress("Reading", len(recording_files(folder))))
+    takes, refusals = gather(folder, tick=progress("Reading", len(audited_files(folder))))
     return audit_takes(takes, folder=str(folder), refusals=refusals, progress=progress)
 
 

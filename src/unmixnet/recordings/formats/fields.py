@@ -6,9 +6,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from unmixnet.recordings.codes import Code
+from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.recording import Finding
-from unmixnet.recordings.refusal import ReadError
 
 __all__ = ["ABSENT", "LARGEST", "FieldLog", "is_absurd", "read_field", "read_time", "split_fields"]
 

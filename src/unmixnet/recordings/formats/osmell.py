@@ -20,16 +20,24 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
-from unmixnet.files.replacing import replacing
-from unmixnet.recordings.formats.osmell_manifest import OsmellEvent, OsmellManifest, read_events, read_manifest
-from unmixnet.recordings.formats.osmell_zip import OsmellError, members
+from unmixnet.files.replacement import replacing
+from unmixnet.recordings.formats.format import FileContent, Format
+from unmixnet.recordings.formats.osmell_manifest import (
+    LARGEST,
+    OsmellError,
+    OsmellEvent,
+    OsmellManifest,
+    members,
+    read_events,
+    read_manifest,
+)
 from unmixnet.recordings.formats.plain_csv import read_plain
 from unmixnet.recordings.formats.sidecar import Sidecar
 from unmixnet.recordings.formats.table import find_header
 from unmixnet.recordings.formats.text import decode
 from unmixnet.recordings.recording import Mixture, Recording
 
-__all__ = ["OsmellError", "OsmellEvent", "OsmellFile", "is_osmell", "osmell_bytes", "read_osmell", "write_osmell"]
+__all__ = ["OSMELL", "OsmellError", "OsmellEvent", "OsmellFile", "osmell_bytes", "read_osmell", "write_osmell"]
 
 _VERSION = "1.0.0"
 _TIME = "timestamp_ms"
@@ -45,26 +53,21 @@ class OsmellFile:
     events: tuple[OsmellEvent, ...] = ()
 
 
-def is_osmell(path: str | Path) -> bool:
-    """True if the name says so."""
-    return Path(path).suffix.lower() == ".osmell"
-
-
 def read_osmell(source: str | Path | bytes, *, place: str | None = None) -> OsmellFile:
-    """Read a file, or the bytes of one; what is damaged or hostile is refused with an `UnmixError`.
+    """Read a file, or the bytes of one; what is damaged or hostile is refused with a `ReadError`.
 
     Arguments:
         source: the file, or what it holds.
         place: what to store as `Recording.path`; None stores the path.
     """
-    place = place or (str(source) if not isinstance(source, bytes) else "recording.osmell")
-    found = members(source, place)
-    manifest = read_manifest(found["manifest.json"], place)
-    text = decode(found["data.csv"], f"{place}/data.csv")
+    file = (place or "recording.osmell") if isinstance(source, bytes) else str(source)
+    parts = members(source, file)
+    manifest = read_manifest(parts["manifest.json"], file)
+    text = decode(parts["data.csv"], f"{file}/data.csv")
     header = find_header(text)
     if header is None:
-        raise OsmellError("data.csv has no header", where=place, remedy="Export the file again")
-    _check_columns(header.names, manifest, place)
+        raise OsmellError("no header in data.csv", file=file)
+    _check_columns(header.names, manifest, file)
     stated = zip(manifest.written, manifest.channels, manifest.units, strict=True)
     sidecar = Sidecar(
         device=manifest.device,
@@ -73,8 +76,19 @@ def read_osmell(source: str | Path | bytes, *, place: str | None = None) -> Osme
         time_unit=manifest.time_unit,
         units={channel: unit for written, channel, unit in stated if written in header.names},
     )
-    recording = read_plain(text, header, place, sidecar)
-    return OsmellFile(recording, read_events(found.get("events.json"), place))
+    recording = read_plain(text, header, place or file, sidecar)
+    return OsmellFile(recording, read_events(parts.get("events.json"), file))
+
+
+def _recognises(content: FileContent) -> bool:
+    """True for a ZIP file whose first members include one of the format; their names are not compressed."""
+    is_zip = content.head.startswith(b"PK\x03\x04")
+    return is_zip and any(name.encode() in content.head for name in LARGEST)
+
+
+OSMELL = Format(
+    "osmell", (".osmell",), _recognises, lambda content: read_osmell(content.path, place=content.place).recording
+)
 
 
 def write_osmell(path: str | Path, recording: Recording, events: Sequence[OsmellEvent] = (), **said: Any) -> Path:
@@ -148,13 +162,11 @@ def _table(recording: Recording) -> str:
     return text.getvalue()
 
 
-def _check_columns(names: tuple[str, ...], manifest: OsmellManifest, place: str) -> None:
+def _check_columns(names: tuple[str, ...], manifest: OsmellManifest, file: str) -> None:
     missing = [name for name in (manifest.time_column, *manifest.written[: manifest.needed]) if name not in names]
     if missing:
         raise OsmellError(
-            f"the manifest speaks of {missing[0][:40]!r}, which data.csv has not",
-            where=place,
-            remedy="Export the file again",
+            f"no column {missing[0][:40]!r} in data.csv", file=file, expected="the columns of the manifest"
         )
 
 

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unmixnet.recordings.channels import UNKNOWN_UNIT, Column, canonical_name, name_columns
-from unmixnet.recordings.codes import Code
+from unmixnet.recordings.codes import Code, ReadError
+from unmixnet.recordings.formats.format import FileContent, Format
 from unmixnet.recordings.formats.sidecar import Sidecar
-from unmixnet.recordings.formats.table import Header, Table, parse_table
+from unmixnet.recordings.formats.table import Header, Table, missing_header, parse_table
 from unmixnet.recordings.formats.text import SourceText
 from unmixnet.recordings.formats.timebase import TICKS_PER_S, Timebase, from_column, from_rate
 from unmixnet.recordings.health import SENTINELS, judge
 from unmixnet.recordings.recording import Finding, Recording
-from unmixnet.recordings.refusal import ReadError
 
-__all__ = ["assemble", "read_plain"]
+__all__ = ["PLAIN_CSV", "assemble", "read_plain"]
 
 _TIME_NAMES = {
     "time_s": "s",
@@ -160,3 +160,12 @@ def _no_channels(source: SourceText) -> ReadError:
         expected="at least one sensor channel",
         remedy="Write one column for each sensor",
     )
+
+
+def _read(content: FileContent) -> Recording:
+    if content.header is None:
+        raise missing_header(content.text)
+    return read_plain(content.text, content.header, content.place, content.sidecar)
+
+
+PLAIN_CSV = Format("plain-csv", (".csv", ".txt", ".tsv", ".log"), lambda content: content.header is not None, _read)

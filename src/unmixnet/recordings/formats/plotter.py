@@ -6,16 +6,16 @@ from collections import Counter
 import numpy as np
 
 from unmixnet.recordings.channels import name_columns
-from unmixnet.recordings.codes import Code
+from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.formats.fields import FieldLog, read_field
+from unmixnet.recordings.formats.format import FileContent, Format
 from unmixnet.recordings.formats.plain_csv import assemble
 from unmixnet.recordings.formats.sidecar import Sidecar
-from unmixnet.recordings.formats.table import Table
+from unmixnet.recordings.formats.table import Table, unknown_format
 from unmixnet.recordings.formats.text import SourceText
 from unmixnet.recordings.recording import Finding, Recording
-from unmixnet.recordings.refusal import ReadError
 
-__all__ = ["plotter_share", "read_plotter"]
+__all__ = ["PLOTTER"]
 
 Pairs = list[tuple[str, str]]
 
@@ -25,13 +25,28 @@ _VALUE = re.compile(r"[+-]?[.0-9][0-9.eE+-]*|[+-]?(?:nan|inf|ovf)", re.IGNORECAS
 _LOOKED_AT = 200
 
 
-def plotter_share(source: SourceText) -> float:
+def _recognises(content: FileContent) -> bool:
+    """True if most of the first lines are plotter lines, or some where no header of several columns is."""
+    share, header = _plotter_share(content.text), content.header
+    return share > 0.5 or (share > 0 and (header is None or len(header.names) == 1))
+
+
+def _plotter_share(source: SourceText) -> float:
     """Share of the first lines that are plotter lines."""
     lines = [line for line in source.lines[:_LOOKED_AT] if line.strip()]
     return sum(_is_reading(_pairs(line)) for line in lines) / max(len(lines), 1)
 
 
-def read_plotter(source: SourceText, place: str, sidecar: Sidecar) -> Recording:
+def _read(content: FileContent) -> Recording:
+    if _plotter_share(content.text) == 0:
+        raise unknown_format(content.text)
+    return _read_lines(content.text, content.place, content.sidecar)
+
+
+PLOTTER = Format("plotter", (".txt", ".log", ".csv"), _recognises, _read)
+
+
+def _read_lines(source: SourceText, place: str, sidecar: Sidecar) -> Recording:
     """A recording from plotter lines; every line must name the same channels."""
     split = [(i + 1, line, _pairs(line)) for i, line in enumerate(source.lines) if line.strip()]
     written = _usual_names(split)

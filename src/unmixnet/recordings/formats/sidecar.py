@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unmixnet.errors import UnmixError
-from unmixnet.recordings.codes import Code
+from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.formats.timebase import TICKS_PER_S
 from unmixnet.recordings.labels import parse_recipe
 from unmixnet.recordings.recording import Mixture
-from unmixnet.recordings.refusal import ReadError
 
 __all__ = ["FOLDER_SIDECAR", "Sidecar", "find_sidecar", "read_sidecar"]
 

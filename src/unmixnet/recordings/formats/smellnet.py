@@ -1,20 +1,21 @@
 """SmellNet CSV: base recordings (12 columns, nominal 1 Hz, no time) and mixtures (time in ms, 10 Hz)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from functools import partial
 
 import numpy as np
 
-from unmixnet.recordings.channels import BASE_CHANNELS, MIXTURE_CHANNELS, name_columns
-from unmixnet.recordings.codes import Code
-from unmixnet.recordings.formats.table import Header, parse_table
+from unmixnet.recordings.channels import BASE_CHANNELS, MIXTURE_CHANNELS, canonical_name, name_columns
+from unmixnet.recordings.codes import Code, ReadError
+from unmixnet.recordings.formats.format import FileContent, Format
+from unmixnet.recordings.formats.table import Header, missing_header, parse_table
 from unmixnet.recordings.formats.text import SourceText
 from unmixnet.recordings.formats.timebase import from_column, from_rate
 from unmixnet.recordings.health import judge
 from unmixnet.recordings.labels import COMPONENTS, SUBSTANCES, label_of_file
 from unmixnet.recordings.recording import Recording
-from unmixnet.recordings.refusal import ReadError
 
-__all__ = ["BASE_RATE_HZ", "FULL_SCALE", "TIME_COLUMN", "read_base", "read_mixture"]
+__all__ = ["BASE_RATE_HZ", "FULL_SCALE", "SMELLNET_BASE", "SMELLNET_MIXTURE", "TIME_COLUMN"]
 
 TIME_COLUMN = "timestamp_ms"
 BASE_RATE_HZ = 1.0
@@ -22,24 +23,16 @@ FULL_SCALE = dict.fromkeys(MIXTURE_CHANNELS, 1023.0)
 """The four Grove channels are read by a 10-bit converter."""
 
 
-def read_base(source: SourceText, header: Header, place: str) -> Recording:
-    """A recording of one of the 50 substances; rows are one second apart by the authors' statement."""
-    return _read(source, header, place, "SmellNet base (Grove, MQ, BME680)", BASE_CHANNELS, SUBSTANCES)
+def _recognises(columns: Collection[str], content: FileContent) -> bool:
+    """True if the header names these columns, in any order and spelling, and no other."""
+    return content.header is not None and set(map(canonical_name, content.header.names)) == set(columns)
 
 
-def read_mixture(source: SourceText, header: Header, place: str) -> Recording:
-    """A recording of a mixture of the 12 components."""
-    return _read(source, header, place, "SmellNet mixture (Grove)", MIXTURE_CHANNELS, COMPONENTS)
-
-
-def _read(
-    source: SourceText,
-    header: Header,
-    place: str,
-    device: str,
-    known: Mapping[str, str],
-    substances: tuple[str, ...],
-) -> Recording:
+def _read(device: str, known: Mapping[str, str], substances: tuple[str, ...], content: FileContent) -> Recording:
+    """A recording whose label is the recipe in its file name."""
+    source, header, place = content.text, content.header, content.place
+    if header is None:
+        raise missing_header(source)
     columns, spelling = name_columns(header.names, file=source.file, line=header.line)
     table = parse_table(source, header)
     names = [column.name for column in columns]
@@ -83,3 +76,20 @@ def _refuse_other_columns(source: SourceText, header: Header, names: list[str], 
             expected=", ".join(known),
             remedy="Leave the format to be recognised",
         )
+
+
+SMELLNET_BASE = Format(
+    "smellnet-base",
+    (".csv",),
+    partial(_recognises, frozenset(BASE_CHANNELS)),
+    partial(_read, "SmellNet base (Grove, MQ, BME680)", BASE_CHANNELS, SUBSTANCES),
+)
+"""One of the 50 substances; rows are one second apart by the authors' statement."""
+
+SMELLNET_MIXTURE = Format(
+    "smellnet-mixture",
+    (".csv",),
+    partial(_recognises, frozenset([TIME_COLUMN, *MIXTURE_CHANNELS])),
+    partial(_read, "SmellNet mixture (Grove)", MIXTURE_CHANNELS, COMPONENTS),
+)
+"""A mixture of the 12 components."""

@@ -6,13 +6,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from unmixnet.recordings.codes import Code
+from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.formats.fields import FieldLog, is_absurd, read_field, read_time, split_fields
 from unmixnet.recordings.formats.text import SourceText
 from unmixnet.recordings.recording import Finding
-from unmixnet.recordings.refusal import ReadError
 
-__all__ = ["Header", "Table", "find_header", "parse_table"]
+__all__ = ["Header", "Table", "find_header", "missing_header", "parse_table", "unknown_format"]
 
 _SEPARATORS = (";", "\t", ",")
 _SEARCHED_LINES = 200
@@ -86,6 +85,35 @@ def parse_table(source: SourceText, header: Header, clock: int | None = None) ->
         values, log = _slow(source, header, rows, line_of_row, clock, comma)
         return Table(names, values, line_of_row, findings + log.findings(), log.dated)
     return Table(names, values, line_of_row, findings)
+
+
+def missing_header(source: SourceText) -> ReadError:
+    """The refusal of a file without a header: rows of bare numbers, or something else altogether."""
+    first = next((i for i, line in enumerate(source.lines) if line.strip()), 0)
+    line = source.lines[first]
+    if line.strip()[:1].isdigit() or line.strip()[:2].lstrip("+-.")[:1].isdigit():
+        return ReadError(
+            Code.NO_HEADER,
+            file=source.file,
+            line=first + 1,
+            seen=repr(line[:60]),
+            expected="a line that names the columns",
+            remedy="Write the channel names, separated by commas, as the first line",
+        )
+    return unknown_format(source)
+
+
+def unknown_format(source: SourceText) -> ReadError:
+    """The refusal of text in no format that the reader knows."""
+    first = next((i for i, line in enumerate(source.lines) if line.strip()), 0)
+    return ReadError(
+        Code.UNKNOWN_FORMAT,
+        file=source.file,
+        line=first + 1,
+        seen=repr(source.lines[first][:60]),
+        expected="a CSV header followed by rows, UCI columns, or plotter lines such as NO2:27,CO:31",
+        remedy="Export the recording as CSV with one named column for each sensor",
+    )
 
 
 def _follows(header: Header, line: str) -> bool:

@@ -2,12 +2,14 @@
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
-from unmixnet.recordings.codes import Code
+from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.recording import Finding
-from unmixnet.recordings.refusal import ReadError
 
-__all__ = ["SourceText", "decode"]
+__all__ = ["SourceText", "decode", "read_head", "read_text_bytes"]
+
+_HEAD_BYTES = 4096
 
 _LFS = b"version https://git-lfs"
 _UTF16 = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -28,6 +30,16 @@ class SourceText:
     findings: tuple[Finding, ...] = ()
 
 
+def read_head(path: Path) -> bytes:
+    """The first bytes of a file, enough to recognise its format."""
+    return _bytes(path, _HEAD_BYTES)
+
+
+def read_text_bytes(path: Path) -> bytes:
+    """All bytes of a text file."""
+    return _bytes(path)
+
+
 def decode(raw: bytes, file: str) -> SourceText:
     """Lines of a text file; refuses what is not text."""
     _refuse_stand_ins(raw, file)
@@ -42,6 +54,20 @@ def decode(raw: bytes, file: str) -> SourceText:
     if last.strip():
         findings += (_cut(last, len(lines) + 1),)
     return SourceText(file, tuple(lines), findings)
+
+
+def _bytes(path: Path, most: int = -1) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(most)
+    except OSError as error:
+        raise ReadError(
+            Code.NO_FILE,
+            file=str(path),
+            seen=error.strerror or type(error).__name__,
+            expected="a readable file",
+            remedy="Check the path and the permissions",
+        ) from None
 
 
 def _refuse_stand_ins(raw: bytes, file: str) -> None:
@@ -148,6 +174,6 @@ def _not_text(file: str, kind: str, line: int | None = None) -> ReadError:
         file=file,
         line=line,
         seen=kind,
-        expected="plain text: CSV, plotter lines or UCI columns",
+        expected="CSV, plotter lines, UCI columns or an .osmell file",
         remedy="Export the recording as CSV",
     )

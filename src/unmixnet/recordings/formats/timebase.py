@@ -4,9 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmixnet.recordings.codes import Code
+from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.recording import Finding
-from unmixnet.recordings.refusal import ReadError
 
 __all__ = ["TICKS_PER_S", "Timebase", "from_column", "from_rate"]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from unmixnet.recordings.codes import Code
-from unmixnet.recordings.formats.uci_parquet import read_uci_parquet
+from unmixnet.recordings.formats.uci_recording import read_uci_parquet
 from unmixnet.recordings.formats.uci_text import SENSORS, UciBlock, UciStream
 from unmixnet.recordings.recording import Finding, Recording
 

@@ -5,13 +5,16 @@ from pathlib import Path
 
 import numpy as np
 
-from unmixnet.recordings.codes import Code
-from unmixnet.recordings.formats.table import find_header, parse_table
-from unmixnet.recordings.formats.text import decode
-from unmixnet.recordings.formats.uci_text import GAS_NAMES
-from unmixnet.recordings.refusal import ReadError
+from unmixnet.recordings.codes import Code, ReadError
+from unmixnet.recordings.formats.format import FileContent, Format
+from unmixnet.recordings.formats.table import parse_table
+from unmixnet.recordings.formats.timebase import from_column
+from unmixnet.recordings.formats.uci_recording import DEVICE
+from unmixnet.recordings.formats.uci_text import GAS_NAMES, UNIT
+from unmixnet.recordings.health import judge
+from unmixnet.recordings.recording import Recording
 
-__all__ = ["Plateaus", "read_plateaus"]
+__all__ = ["UCI_PLATEAUS", "Plateaus", "read_plateaus"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,17 +65,22 @@ class Plateaus:
 
 def read_plateaus(path: Path) -> Plateaus:
     """Read a table with the columns t_start_s, dur_s, …_ppm and s01, s02, …"""
-    try:
-        source = decode(path.read_bytes(), str(path))
-    except OSError as error:
-        raise _refused(Code.NO_FILE, path, error.strerror or "no file", "the table of plateaus") from None
-    header = find_header(source)
+    return _plateaus(FileContent(path, path.as_posix()))
+
+
+def _plateaus(content: FileContent) -> Plateaus:
+    header = content.header
     names = header.names if header else ()
-    gases = tuple(name for name in names if name.endswith("_ppm"))
-    sensors = tuple(name for name in names if name[:1] == "s" and name[1:].isdigit())
-    if header is None or not {"t_start_s", "dur_s"} <= set(names) or not gases or not sensors:
-        raise _refused(Code.BAD_TABLE, path, f"columns {', '.join(names)}", "t_start_s, dur_s, …_ppm, s01, …")
-    values = parse_table(source, header).values
+    if header is None or not _is_plateaus(names):
+        raise ReadError(
+            Code.BAD_TABLE,
+            file=str(content.path),
+            seen=f"columns {', '.join(names)}",
+            expected="t_start_s, dur_s, …_ppm, s01, …",
+            remedy="Check the path given by --data or UNMIXNET_DATA",
+        )
+    gases, sensors = _gases(names), _sensors(names)
+    values = parse_table(content.text, header).values
     column = {name: values[:, i] for i, name in enumerate(names)}
     return Plateaus(
         column["t_start_s"],
@@ -84,6 +92,45 @@ def read_plateaus(path: Path) -> Plateaus:
     )
 
 
-def _refused(code: Code, path: Path, seen: str, expected: str) -> ReadError:
-    remedy = "Check the path given by --data or UNMIXNET_DATA"
-    return ReadError(code, file=str(path), seen=seen, expected=expected, remedy=remedy)
+def _is_plateaus(names: tuple[str, ...]) -> bool:
+    return {"t_start_s", "dur_s"} <= set(names) and bool(_gases(names)) and bool(_sensors(names))
+
+
+def _gases(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name.endswith("_ppm"))
+
+
+def _sensors(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name for name in names if name[:1] == "s" and name[1:].isdigit())
+
+
+def _read(content: FileContent) -> Recording:
+    """Plateaus as a recording with one row per set point; `read_plateaus` also gives their length."""
+    table = _plateaus(content)
+    lines = np.arange(2, len(table) + 2)
+    # Set points have whatever length the experiment gave them: steps of unequal length are no gaps in time.
+    times = from_column(table.start_s, "s", file=str(content.path), column=1, lines=lines)
+    units = (UNIT,) * len(table.sensors)
+    checkup = judge(table.readings, table.sensors, units)
+    return Recording(
+        time_s=times.time_s,
+        readings=checkup.readings,
+        channels=table.sensors,
+        units=units,
+        sample_rate_Hz=times.sample_rate_Hz,
+        device=DEVICE,
+        path=content.place,
+        label=None,
+        health=checkup.health,
+        warnings=content.text.findings + checkup.findings,
+        gases=table.gases,
+        exposure_ppm=table.exposure_ppm,
+    )
+
+
+UCI_PLATEAUS = Format(
+    "uci-plateaus",
+    (".csv",),
+    lambda content: content.header is not None and _is_plateaus(content.header.names),
+    _read,
+)

@@ -6,8 +6,7 @@ molar-average frame, J − x (W·J)/(W·x) in the other. Both come from the same
 
 import numpy as np
 
-from unmixnet.simulation.validation.check import Check, at_most, norm_error
-from unmixnet.simulation.validation.edge import flux_of_gradient
+from unmixnet.simulation.validation.check import Check, at_most, flux_of_gradient, norm_error
 
 __all__ = ["cantera_flux"]
 

@@ -3,9 +3,12 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["Check", "at_most", "close", "component_error", "norm_error"]
-
+import jax.numpy as jnp
 import numpy as np
+
+from unmixnet.physics.maxwell_stefan import Form, MaxwellStefan, edge_flux
+
+__all__ = ["Check", "at_most", "close", "component_error", "flux_of_gradient", "norm_error"]
 
 
 @dataclass(frozen=True)
@@ -48,3 +51,13 @@ def norm_error(value: np.ndarray, reference: np.ndarray) -> float:
 def component_error(value: np.ndarray, reference: np.ndarray) -> float:
     """max |value − reference| / |reference|, the measure in which traces count."""
     return float(np.max(np.abs(value - reference) / np.abs(reference)))
+
+
+def flux_of_gradient(
+    x: np.ndarray, gradient: np.ndarray, c: float, D: np.ndarray, *, form: Form = "exact", length: float = 0.5
+) -> np.ndarray:
+    """J [mol/(m² s)] at mean mole fractions x and gradient ∇x [1/m], carrier first."""
+    law = MaxwellStefan(jnp.asarray(D), jnp.ones(1, D.dtype), form=form)
+    step = 0.5 * length * gradient
+    J, _ = edge_flux(law, jnp.asarray(x - step)[None], jnp.asarray(x + step)[None], jnp.full(1, c), jnp.full(1, length))
+    return np.asarray(J[0])

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from unmixnet.simulation.validation.check import Check, close
-from unmixnet.simulation.validation.edge import flux_of_gradient
+from unmixnet.simulation.validation.check import Check, close, flux_of_gradient
 
 __all__ = ["krishna_wesselingh"]
 

@@ -8,17 +8,14 @@ from typing import Any
 import numpy as np
 
 from unmixnet.files import Artefact, ArtefactError, fingerprint, read_artefact, recover, write_artefact
-from unmixnet.recordings.preprocess import Preprocessing
-from unmixnet.training.calibration.blocks import Nuisances, flat, seen
-from unmixnet.training.calibration.forward import Physics
+from unmixnet.inference.bundle.storage import from_tensors, to_tensors
+from unmixnet.recordings.preprocessing import Preprocessing
+from unmixnet.training.calibration.forward import Nuisances, Physics, flat, seen
 from unmixnet.training.calibration.frozen import FrozenSimulator, is_frozen
 from unmixnet.training.calibration.least_squares import Problem, levenberg_marquardt
-from unmixnet.training.calibration.losses import Noise
-from unmixnet.training.calibration.priors import NuisancePrior, prior_of
+from unmixnet.training.calibration.losses import Noise, Stage
 from unmixnet.training.calibration.recordings import Recordings, fingerprints_of
-from unmixnet.training.calibration.stages import Stage
-from unmixnet.training.calibration.theta import Jar, Theta, in_omega, process_of
-from unmixnet.training.checkpoint import from_tensors, to_tensors
+from unmixnet.training.calibration.theta import Jar, NuisancePrior, Theta, in_omega, prior_of, process_of
 
 __all__ = ["Calibration", "Setup", "calibrate", "frozen", "problem_of"]
 

@@ -8,17 +8,23 @@ from typing import Any
 
 import numpy as np
 
-from unmixnet.inference.precision import single_precision
-from unmixnet.training.calibration.blocks import Nuisances
+from unmixnet.model.predict import single_precision
 from unmixnet.training.calibration.calibrate import Calibration, Setup, Watch, calibrate, frozen
 from unmixnet.training.calibration.fisher import Information, information
+from unmixnet.training.calibration.forward import Nuisances
 from unmixnet.training.calibration.frozen import FrozenSimulator
-from unmixnet.training.calibration.losses import L_phys
-from unmixnet.training.calibration.nulls import Law, null_laws, physics_law
+from unmixnet.training.calibration.losses import L_phys, schedule
 from unmixnet.training.calibration.protocol_setup import Turn, setup_of, turn_of
 from unmixnet.training.calibration.recordings import Recordings
-from unmixnet.training.calibration.scores import Score, in_sample, new_sessions, out_of_sample
-from unmixnet.training.calibration.stages import schedule
+from unmixnet.training.calibration.scores import (
+    Law,
+    Score,
+    in_sample,
+    new_sessions,
+    null_laws,
+    out_of_sample,
+    physics_law,
+)
 
 __all__ = ["ITERATIONS", "QUICK", "Outcome", "as_values", "calibrate_protocol", "write_report"]
 
@@ -160,8 +166,7 @@ def _within(train: Recordings) -> list[float]:
 
 def write_report(outcome: Outcome, folder: Path) -> dict[str, Any]:
     """report.json, report.md and three pictures beside the frozen simulator."""
-    from unmixnet.training.calibration.figures import draw_determined, draw_explained, draw_traces
-    from unmixnet.training.calibration.report import report_text
+    from unmixnet.training.calibration.report import draw_determined, draw_explained, draw_traces, report_text
 
     values = as_values(outcome)
     text = json.dumps(values, indent=1, ensure_ascii=False)

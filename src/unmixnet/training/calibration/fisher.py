@@ -22,11 +22,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from unmixnet.training.calibration.blocks import Nuisances, flat
 from unmixnet.training.calibration.calibrate import Calibration, Setup, problem_of
+from unmixnet.training.calibration.forward import Nuisances, flat
 from unmixnet.training.calibration.least_squares import normal_equations
-from unmixnet.training.calibration.losses import CalibrationWeights
-from unmixnet.training.calibration.stages import Stage
+from unmixnet.training.calibration.losses import CalibrationWeights, Stage
 from unmixnet.training.calibration.theta import Theta
 
 __all__ = ["DETERMINED", "Estimate", "Information", "information", "row_of"]

@@ -23,15 +23,14 @@ import numpy as np
 
 from unmixnet.errors import ConfigError
 from unmixnet.files import Artefact, ArtefactError, read_artefact, write_artefact
-from unmixnet.inference.precision import single_precision
+from unmixnet.model.predict import single_precision
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.rollout import Policy
 from unmixnet.physics.state import Process
-from unmixnet.recordings.preprocess import Preprocessing
+from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.simulation.chamber import Cell, Chamber, Edge, Sensor
 from unmixnet.training.calibration.process_file import pack_process, unpack_process
-from unmixnet.training.calibration.solve import Run, fastest, hastened, solve_all
-from unmixnet.training.calibration.trajectories import Trajectories
+from unmixnet.training.calibration.trajectories import Run, Trajectories, fastest, hastened, solve_all
 
 __all__ = ["FROZEN", "FrozenSimulator", "is_frozen"]
 

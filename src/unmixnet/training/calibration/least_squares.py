@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from unmixnet.training.calibration.blocks import Nuisances, flat, observed, places_of, slopes, traces
+from unmixnet.training.calibration.forward import Nuisances, flat, observed, places_of, slopes, traces
 from unmixnet.training.calibration.losses import CalibrationWeights, Noise, plain, whitened
-from unmixnet.training.calibration.priors import NuisancePrior
 from unmixnet.training.calibration.recordings import Recordings
+from unmixnet.training.calibration.theta import NuisancePrior
 
 __all__ = ["Fit", "Normal", "Problem", "free_places", "levenberg_marquardt", "misfit", "normal_equations"]
 

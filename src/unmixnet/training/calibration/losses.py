@@ -1,25 +1,26 @@
-r"""The parts of the calibration loss, each under its name in the supplement.
+"""The calibration loss, its parts named as in the supplement, and the schedule of its stages."""
 
-    L_cal = λ_Y L_Y + λ_H L_H + λ_mix L_mix + λ_phys L_phys + λ_reg R
-    L_Y   = Σ_r ‖Ỹ_r − Ŷ_r‖²_{Σ_Y⁻¹},        Σ_Y = σ_fast² I + σ_level² 1 1ᵀ for one sensor of one recording
-    L_H   = Σ_i ‖H_i − Ĥ_i‖²
-    L_mix = Σ_{r mixture} ‖Ỹ_r − Ŷ_r‖²
-    L_phys = Σ ‖R_MS‖² + Σ ‖R_mass‖²
-    R     = Σ ((ln θ − ln θ₀)/sd)²
-
-The law is never exact, so a recording's level is off by an amount of its own (σ_level) beside the noise of its samples
-(σ_fast): without it thirty samples of one flat recording would count as thirty witnesses. The plain norms of L_H and
-L_mix are taken per sample and in units of σ², so that a weight of one means one recording's worth of evidence; σ of a
-fingerprint includes the strengths, gains and offsets of its recordings, for which no nuisance stands.
-L_phys is zero by construction, because the solver *is* the balance that it measures: it has no gradient and is
-computed as a diagnostic only.
-"""
-
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
-__all__ = ["L_H", "L_Y", "CalibrationWeights", "L_mix", "L_phys", "Noise", "R", "plain", "whitened"]
+__all__ = [
+    "JOINT",
+    "L_H",
+    "L_Y",
+    "MIXTURE",
+    "PURE",
+    "CalibrationWeights",
+    "L_mix",
+    "L_phys",
+    "Noise",
+    "R",
+    "Stage",
+    "plain",
+    "schedule",
+    "whitened",
+]
 
 _LEAST = 1e-4
 """Least sd of a residual, in standard deviations of the training signal: no converter is better."""
@@ -107,3 +108,49 @@ def L_phys(ms_residual: np.ndarray, mass_error: np.ndarray) -> float:
 def R(off: np.ndarray) -> float:
     """Σ of squares of what is off the prior, in its standard deviations."""
     return float(np.sum(np.square(off)))
+
+
+_RELEASE = frozenset({"rise", "decay"})
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage.
+
+    Arguments:
+        name: as in the supplement.
+        free: fields of Θ that move.
+        recordings: "pure", "mixtures" or "all".
+        weights: λ of the loss.
+        iterations: of Levenberg–Marquardt, at most.
+        rounds: how often they are done, each with Σ_Y as the one before left it.
+    """
+
+    name: str
+    free: frozenset[str]
+    recordings: Literal["pure", "mixtures", "all"]
+    weights: CalibrationWeights
+    iterations: int
+    rounds: int = 1
+
+    @property
+    def tag(self) -> str:
+        """All of it in words that are the same in every process; a set is printed in another order each time."""
+        return f"{self.name} {sorted(self.free)} {self.recordings} {self.weights} {self.iterations} {self.rounds}"
+
+
+PURE = frozenset({"alpha", "rise", "decay", "k_ads", "k_des", "beta", "gain", "tau", "recovery", "b"})
+MIXTURE = frozenset({"D", "wall", "u", "bend"})
+JOINT = PURE | MIXTURE
+
+
+def schedule(iterations: int, *, release: str, weights: CalibrationWeights | None = None) -> tuple[Stage, ...]:
+    """The stages that fit; a constant release has no time constants. The stage `freeze` is saving what they found."""
+    λ = weights or CalibrationWeights()
+    idle = _RELEASE if release == "constant" else frozenset()
+    half = max(1, iterations // 2)
+    return (
+        Stage("pure", PURE - idle, "pure", replace(λ, mix=0.0), iterations),
+        Stage("mixture", MIXTURE, "mixtures", replace(λ, H=0.0), half),
+        Stage("joint", JOINT - idle, "all", λ, half, rounds=2),
+    )

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from unmixnet.errors import ConfigError
 from unmixnet.recordings.datasets import Dataset
+from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import NAMES, Piece, protocol
-from unmixnet.recordings.recall import Recall
 from unmixnet.simulation.builders import portable_enose
 from unmixnet.training.calibration.calibrate import Setup
 from unmixnet.training.calibration.recordings import Recordings

@@ -1,8 +1,15 @@
 """The fit report: what the simulator explains, beside laws that know no physics, and what no recording determines."""
 
+from pathlib import Path
 from typing import Any
 
-__all__ = ["report_text"]
+import matplotlib.pyplot as plt
+import numpy as np
+
+from unmixnet.simulation.plot_style import INK, MUTED, PALETTE, figure_style
+from unmixnet.training.calibration.recordings import Recordings
+
+__all__ = ["draw_determined", "draw_explained", "draw_traces", "report_text"]
 
 _WAYS = {
     "none": "recipe alone",
@@ -101,3 +108,90 @@ def group_table(values: dict[str, Any]) -> list[str]:
 def _order(score: dict[str, Any]) -> tuple[int, ...]:
     places = ("in sample", "test", "new sessions", "new sessions, rest")
     return places.index(score["where"]), list(_WAYS).index(score["levels"])
+
+
+_LAWS = ("physics", "linear", "pure mean", "constant")
+
+
+def draw_explained(values: dict[str, Any], path: Path) -> None:
+    """R² of every law by place; the recipe alone is filled, levels of sessions are outlined."""
+    scores = values["scores"]
+    places = list(dict.fromkeys((one["where"], one["levels"]) for one in scores if one["levels"] != "all"))
+    with figure_style():
+        figure, axis = plt.subplots(figsize=(7.2, 0.62 * len(places) + 1.2))
+        for k, (where, levels) in enumerate(places):
+            for j, law in enumerate(_LAWS):
+                one = next((s for s in scores if (s["where"], s["levels"], s["law"]) == (where, levels, law)), None)
+                if one is None:
+                    continue
+                y = k + 0.18 * (j - 1.5)
+                axis.plot([one["lo"], one["hi"]], [y, y], color=PALETTE[j], lw=1.4)
+                axis.plot(one["total"], y, "o", color=PALETTE[j], ms=5, label=law if k == 0 else None)
+        axis.set_yticks(range(len(places)), [f"{where}\n{_way(levels)}" for where, levels in places])
+        axis.invert_yaxis()
+        axis.axvline(0, color=MUTED, lw=1)
+        lows = [one["lo"] for one in scores if one["levels"] != "all"]
+        axis.set_xlim(max(min(lows) - 0.05, -1.0), 1)
+        axis.set_xlabel("share of variance explained, 95 % over recordings")
+        axis.grid(axis="y", visible=False)
+        axis.legend(ncol=4, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        _saved(figure, path)
+
+
+def draw_determined(values: dict[str, Any], path: Path) -> None:
+    """Standard error of every coefficient over what it was before: what lies at one was not determined."""
+    groups = list(dict.fromkeys(one["group"] for one in values["estimates"]))
+    colours = {"determined": PALETTE[2], "weak": PALETTE[1], "not determined": MUTED}
+    with figure_style():
+        figure, axis = plt.subplots(figsize=(7.2, 0.27 * len(groups) + 1.2))
+        rng = np.random.default_rng(0)
+        for k, group in enumerate(groups):
+            mine = [one for one in values["estimates"] if one["group"] == group]
+            y = k + rng.uniform(-0.22, 0.22, len(mine)) * (len(mine) > 1)
+            x = [one["se"] / one["before"] for one in mine]
+            axis.scatter(x, y, s=9, color=[colours[one["verdict"]] for one in mine], linewidths=0, alpha=0.8)
+        for verdict, colour in colours.items():
+            axis.scatter([], [], s=16, color=colour, label=verdict)
+        axis.set_yticks(range(len(groups)), groups)
+        axis.invert_yaxis()
+        axis.axvline(1, color=INK, lw=0.8)
+        axis.set_xscale("log")
+        axis.set_xlabel("standard error over that of the prior")
+        axis.legend(ncol=3, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        _saved(figure, path)
+
+
+def draw_traces(told: Recordings, guess: np.ndarray, channels: tuple[str, ...], step_s: float, path: Path) -> None:
+    """Recordings (solid) and what the simulator plays for their recipes (dashed), six of them."""
+    chosen = np.linspace(0, len(told) - 1, min(6, len(told))).astype(int)
+    time_s = step_s * np.arange(1, told.Y.shape[1] + 1)
+    with figure_style():
+        figure, axes = plt.subplots(2, 3, figsize=(8.4, 4.6), sharex=True, sharey=True, squeeze=False)
+        for axis, i in zip(axes.ravel(), chosen, strict=False):
+            for m, channel in enumerate(channels):
+                colour = PALETTE[m % len(PALETTE)]
+                axis.plot(time_s, told.Y[i, :, m], color=colour, label=channel)
+                axis.plot(time_s, guess[i, :, m], color=colour, ls=(0, (3, 2)), lw=1.3)
+            axis.set_title(_short(told.names[i]), fontsize=7.5, fontweight="normal")
+        for axis in axes[-1]:
+            axis.set_xlabel("time [s]")
+        for axis in axes[:, 0]:
+            axis.set_ylabel("signal [sd]")
+        handles, labels = axes[0, 0].get_legend_handles_labels()
+        figure.legend(handles, labels, ncol=len(channels), loc="upper center", bbox_to_anchor=(0.5, 1.04))
+        figure.tight_layout()
+        _saved(figure, path)
+
+
+def _way(levels: str) -> str:
+    return {"none": "recipe alone", "session": "known sessions", "references": "3 references"}[levels]
+
+
+def _short(name: str) -> str:
+    stem = Path(name).stem
+    return stem if len(stem) <= 34 else stem[:33] + "…"
+
+
+def _saved(figure: Any, path: Path) -> None:
+    figure.savefig(path)
+    plt.close(figure)

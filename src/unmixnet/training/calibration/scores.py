@@ -1,23 +1,102 @@
-r"""Share of variance that a law explains, and which nuisances it was allowed.
+"""Share of variance that a law explains, beside laws without physics fitted to the same recordings."""
 
-    R² = 1 − Σ (Y − Ŷ)² / Σ (Y − Ȳ)²,    Ȳ the mean level of each sensor over the training recordings
-
-`none`        strength one, no session gain or offset: what the recipe alone explains; the honest number
-`session`     gains and offsets of the session, as training recordings of the same session gave them
-`references`  those of a new session, from its first few recordings; the rest is tested
-`all`         strengths and exposures too, as fitted: in sample only, an upper limit and no prediction
-"""
-
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
-from unmixnet.training.calibration.blocks import Nuisances
-from unmixnet.training.calibration.nulls import Law
-from unmixnet.training.calibration.recordings import Recordings
+from unmixnet.training.calibration.calibrate import Calibration, Setup
+from unmixnet.training.calibration.forward import Levels, LinearLaw, Nuisances, Physics, seen
+from unmixnet.training.calibration.least_squares import Problem, levenberg_marquardt
+from unmixnet.training.calibration.losses import CalibrationWeights, Noise
+from unmixnet.training.calibration.recordings import Recordings, fingerprints_of
+from unmixnet.training.calibration.theta import NuisancePrior
 
-__all__ = ["Score", "in_sample", "new_sessions", "out_of_sample"]
+__all__ = ["NULLS", "Law", "Score", "in_sample", "new_sessions", "null_laws", "out_of_sample", "physics_law"]
+
+NULLS = ("constant", "pure mean", "linear")
+_WIDE = 3.0
+"""Prior sd of a level, in standard deviations of the training signal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """A fitted law, ready to play recipes.
+
+    Arguments:
+        played: how it reads a recipe.
+        nuisances: of the training recordings.
+        prior: of the nuisances.
+    """
+
+    name: str
+    forward: Any
+    params: Any
+    nuisances: Nuisances
+    noise: Noise
+    prior: NuisancePrior
+    played: Callable[[Recordings], Recordings] = lambda told: told
+
+    def trace(self, told: Recordings, nuisances: Nuisances) -> np.ndarray:
+        """Ŷ, shape (n, T, M)."""
+        return seen(self.forward, self.params, self.played(told), nuisances)
+
+
+def physics_law(setup: Setup, found: Calibration) -> Law:
+    """The calibrated solver."""
+    prior = setup.prior_nuisance
+    return Law("physics", Physics.of(setup.jar), found.theta, found.nuisances, found.noise, prior)
+
+
+def null_laws(setup: Setup, *, iterations: int = 8) -> tuple[Law, ...]:
+    """The null laws, fitted."""
+    train = setup.train
+    return (
+        _fitted("constant", setup, train, _dominant, iterations),
+        _fitted("pure mean", setup, train[train.pure] if train.pure.any() else train, _same, iterations),
+        _fitted("linear", setup, train, _same, iterations),
+    )
+
+
+def _fitted(
+    name: str, setup: Setup, told: Recordings, played: Callable[[Recordings], Recordings], iterations: int
+) -> Law:
+    told, prior = played(told), replace(setup.nuisance, exposure=0.0)
+    K, M = told.ratios.shape[1], told.Y.shape[2]
+    level = told.Y.mean(axis=(0, 1))
+    forward: Any = LinearLaw(jnp.asarray(setup.air), told.Y.shape[1])
+    params, noise = Levels(jnp.asarray(np.tile(level, (K, 1)))), Noise.of(M)
+    nuisances = Nuisances.none(len(told), len(told.sessions), M)
+    none = fingerprints_of(told)[np.zeros(0, int)]
+    for _ in range(2):
+        problem = Problem(
+            forward,
+            frozenset({"h"}),
+            told,
+            none,
+            np.tile(level, K),
+            np.full(K * M, _WIDE),
+            prior,
+            CalibrationWeights(H=0, mix=0),
+            noise,
+            noise,
+        )
+        fit = levenberg_marquardt(problem, params, nuisances, iterations=iterations)
+        params, nuisances = fit.params, fit.nuisances
+        noise = Noise.estimated(told.Y - seen(forward, params, told, nuisances))
+    return Law(name, forward, params, nuisances, noise, prior, played)
+
+
+def _same(told: Recordings) -> Recordings:
+    return told
+
+
+def _dominant(told: Recordings) -> Recordings:
+    """The recipe with all of its share in the most plentiful substance."""
+    return replace(told, ratios=np.eye(told.ratios.shape[1])[np.argmax(told.ratios, axis=1)], most=told.largest)
+
 
 REFERENCES = 3
 

@@ -1,14 +1,8 @@
-r"""The parameter set Θ of the supplement as logarithms, which is the feasible set Ω by construction.
+"""The parameter set Θ of the supplement as logarithms, and what is known of it before any recording."""
 
-    Θ = {α_i, ψ_i = (τ_rise, τ_decay)_i, D_ij, k_ads, k_des, β, τ_m, κ_wall, u, b_m, g_m = (gain, bend, recovery)_m}
-    Ω:  D_ij = D_ji > 0,  k_ads ≥ 0,  k_des ≥ 0,  τ_m > 0,  β ≥ 0
-
-One logarithm stands for D_ij and D_ji, so that they are equal; an exponential is positive. Only b, a level, is no
-logarithm. A mixture holds few of the substances: `of` takes the coefficients of those, and a solver that carries two
-or three substances instead of twelve gives the same trace, since what is absent acts on nothing.
-"""
-
-from dataclasses import fields
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Literal
 
 import equinox as eqx
@@ -16,8 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from unmixnet.model.kinetics import SITES_MOL
-from unmixnet.model.release import CONCENTRATION
+from unmixnet.model.kinetics import K_ADS, K_DES, SITES_MOL
+from unmixnet.model.release import CONCENTRATION, TAU_DECAY_S, TAU_RISE_S
+from unmixnet.model.transduction import RECOVERY, TAU_S
 from unmixnet.model.unmixnet import draught
 from unmixnet.physics.adsorption import Surface
 from unmixnet.physics.conditions import Conditions
@@ -27,7 +22,7 @@ from unmixnet.physics.source import Constant, RiseDecay, Source
 from unmixnet.physics.state import Process, Schedule
 from unmixnet.simulation.chamber import Chamber
 
-__all__ = ["Jar", "Theta", "in_omega", "pair_places", "process_of"]
+__all__ = ["Jar", "NuisancePrior", "Theta", "ThetaPrior", "in_omega", "pair_places", "prior_of", "process_of"]
 
 
 class Theta(eqx.Module):
@@ -165,3 +160,60 @@ def in_omega(process: Process) -> bool:
 
 def _parts(module: eqx.Module) -> tuple[Array, ...]:
     return tuple(getattr(module, each.name) for each in fields(module))  # pyright: ignore[reportArgumentType]
+
+
+_D, _WALL = 7e-6, 1e-3
+_TYPICAL: dict[str, tuple[float, float]] = {
+    "alpha": (0.0, 0.1),
+    "rise": (math.log(TAU_RISE_S), 1.0),
+    "decay": (math.log(TAU_DECAY_S), 1.0),
+    "wall": (math.log(_WALL), 1.0),
+    "D": (math.log(_D), 0.3),
+    "k_ads": (math.log(K_ADS), 1.0),
+    "k_des": (math.log(K_DES), 0.7),
+    "beta": (0.0, 0.7),
+    "gain": (1.0, 1.0),
+    "bend": (0.7, 0.5),
+    "tau": (math.log(TAU_S), 0.7),
+    "recovery": (math.log(RECOVERY), 0.5),
+    "b": (0.0, 0.5),
+    "u": (0.0, 0.3),
+}
+"""Mean and sd of the logarithm; b is a level, whose mean the data set tells."""
+
+
+@dataclass(frozen=True, eq=False)
+class ThetaPrior:
+    """Mean and standard deviation of every entry of Θ."""
+
+    mean: Theta
+    sd: Theta
+
+
+@dataclass(frozen=True)
+class NuisancePrior:
+    """How recordings of one mixture differ: standard deviations.
+
+    Arguments:
+        strength: of the logarithm of a recording's strength.
+        exposure: of the logarithm of the share of the steady concentration that is there at its start.
+        gain: of the logarithm of a sensor's gain in a session.
+        offset: of a sensor's level in a session, in standard deviations of the training signal.
+    """
+
+    strength: float = 0.25
+    exposure: float = 0.1
+    gain: float = 0.1
+    offset: float = 0.3
+
+
+def prior_of(K: int, air: Sequence[float]) -> ThetaPrior:
+    """For K substances and the sensors whose signals in clean air are given."""
+    M = len(air)
+    shapes = dict.fromkeys(("alpha", "rise", "decay", "wall"), (K,))
+    shapes |= dict.fromkeys(("k_ads", "k_des", "beta"), (M, K))
+    shapes |= dict.fromkeys(("gain", "bend", "tau", "recovery", "b"), (M,)) | {"D": ((K + 1) * K // 2,), "u": ()}
+    mean = {name: jnp.full(shape, _TYPICAL[name][0]) for name, shape in shapes.items()}
+    sd = {name: jnp.full(shape, _TYPICAL[name][1]) for name, shape in shapes.items()}
+    mean["b"] = jnp.asarray(np.asarray(air, float), mean["u"].dtype)
+    return ThetaPrior(Theta(**mean), Theta(**sd))

@@ -1,0 +1,185 @@
+"""A model on many windows: one place where it is compiled.
+
+Windows run in chunks of one fixed size, so that every recording uses the same program; `CompiledModel` is the same pair
+of programs compiled ahead of time for one window, for a live stream that cannot wait.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PyTree
+
+from unmixnet.errors import ConfigError
+from unmixnet.model.encoder import Inference
+from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.physics.rollout import Rollout
+
+__all__ = [
+    "CompiledModel",
+    "chunked",
+    "compile_model",
+    "encode",
+    "predict_ratios",
+    "reconstruct",
+    "respond",
+    "single_precision",
+    "solve",
+    "window_ratios",
+]
+
+_SHOWN = ("x", "J", "theta", "y", "closure")
+"""What an answer shows of a rollout."""
+_CHUNK, _SOLVED, _SCORED = 32, 16, 64
+_PRESENT = 30.0
+"""Logit of a component that is there."""
+
+
+def single_precision() -> Any:
+    """A context in which jax computes in single precision, so that a model says the same in every session."""
+    return jax.enable_x64(False)
+
+
+# ---------------------------------------------------------------- many windows
+
+
+def encode(model: UnMixNet, Y: Float[np.ndarray, "n T M"]) -> Inference:
+    """What the encoder infers from windows; every field gets a first axis n."""
+    _check_channels(model, Y)
+    return chunked(lambda Y: _encode(model, Y), (Y,), _CHUNK)
+
+
+def respond(model: PyTree, Y: Float[np.ndarray, "n T M"]) -> Any:
+    """Outputs of a baseline for windows: logits and hidden states."""
+    return chunked(lambda Y: _encode(model, Y), (Y,), _CHUNK)
+
+
+def solve(model: UnMixNet, inference: Inference, Y: Float[np.ndarray, "n T M"]) -> Rollout:
+    """Rollouts of windows from what was inferred of them, with everything that an answer shows."""
+    return chunked(lambda Y, inference: _solve(model, inference, Y), (Y, inference), _SOLVED)
+
+
+def reconstruct(model: UnMixNet, inference: Inference, Y: Float[np.ndarray, "n T M"]) -> Float[np.ndarray, "n steps M"]:
+    """Reconstructed windows: by the program of `solve`, so that nothing is compiled for it."""
+    return chunked(lambda Y, inference: _solve(model, inference, Y).saved.y, (Y, inference), _SOLVED)
+
+
+def chunked(f: Callable[..., PyTree], trees: tuple[Any, ...], size: int) -> Any:
+    """f over chunks of the first axis; the last chunk is filled up with copies of its last row."""
+    n = jax.tree.leaves(trees)[0].shape[0]
+    parts = []
+    with single_precision():
+        for start in range(0, n, size):
+            rows = np.minimum(np.arange(start, start + size), n - 1)
+            part = f(*jax.tree.map(lambda leaf, rows=rows: jnp.asarray(leaf[rows]), trees))
+            parts.append(jax.tree.map(np.asarray, part))
+    return jax.tree.map(lambda *leaves: np.concatenate(leaves)[:n], *parts)
+
+
+@eqx.filter_jit
+def _encode(model: PyTree, Y: Float[Array, "B T M"]) -> Any:
+    return jax.vmap(model)(Y)
+
+
+@eqx.filter_jit
+def _solve(model: UnMixNet, inference: Inference, Y: Float[Array, "B T M"]) -> Rollout:
+    return _rollouts(model, inference, Y)
+
+
+def _rollouts(model: UnMixNet, inference: Inference, Y: Float[Array, "B T M"]) -> Rollout:
+    T = Y.shape[1]
+    return jax.vmap(lambda i, y: model.reconstruct(i, y[0], T, save=_SHOWN).rollout)(inference, Y)
+
+
+def _check_channels(model: UnMixNet, Y: np.ndarray) -> None:
+    """Refuse windows of another array: some shapes would broadcast and give an answer all the same."""
+    M = model.materials.shape[0]
+    if Y.ndim != 3 or Y.shape[2] != M:
+        raise ConfigError(
+            f"windows of shape {Y.shape}, the model takes (windows, rows, {M} channels)",
+            remedy=f"Give the {M} channels that the model was trained with, in their order",
+        )
+
+
+# ---------------------------------------------------------------- ratios alone
+
+
+def predict_ratios(model: PyTree, Y: Float[Array, "T M"]) -> Float[Array, " K"]:
+    """Ratios (or class probabilities) of one window."""
+    return model(Y).a if isinstance(model, UnMixNet) else jax.nn.softmax(model(Y).logits)
+
+
+def window_ratios(model: PyTree, windows: Float[np.ndarray, "n T M"]) -> Float[np.ndarray, "n K"]:
+    """Ratios (or class probabilities) of windows, in the precision of the model."""
+    if isinstance(model, UnMixNet):
+        _check_channels(model, windows)
+    dtype = next(leaf.dtype for leaf in jax.tree.leaves(model) if eqx.is_inexact_array(leaf))
+    count = -(-len(windows) // _SCORED)
+    filled = np.resize(windows, (count * _SCORED, *windows.shape[1:])).astype(dtype)
+    with jax.enable_x64(dtype == np.float64):
+        parts = [np.asarray(_ratios(model, jnp.asarray(part))) for part in np.split(filled, count)]
+    return np.concatenate(parts)[: len(windows)]
+
+
+@eqx.filter_jit
+def _ratios(model: PyTree, windows: Float[Array, "B T M"]) -> Float[Array, "B K"]:
+    return jax.vmap(lambda Y: predict_ratios(model, Y))(windows)
+
+
+# ---------------------------------------------------------------- one window, compiled ahead of time
+
+
+@dataclass(frozen=True, eq=False)
+class CompiledModel:
+    """Encoder and solver for one window; weights are passed in, and a call costs no tracing."""
+
+    params: Any
+    typical: Inference
+    encode: Any
+    solve: Any
+
+    def __call__(self, Y: Float[np.ndarray, "T M"]) -> tuple[Inference, Rollout]:
+        """What is inferred from a window, and its rollout; with a first axis of one, as NumPy arrays."""
+        with single_precision():
+            window = np.ascontiguousarray(Y[None], np.float32)
+            inference = self.encode(self.params, window)
+            return jax.device_get((inference, self.solve(self.params, inference, window)))
+
+    def pure(self, k: int, air: Float[np.ndarray, "T M"]) -> Float[np.ndarray, "steps M"]:
+        """The trace of component k alone at a typical strength, by coefficients that nothing modulates.
+
+        Arguments:
+            air: a window of clean air.
+        """
+        K = self.typical.a.shape[0]
+        z, a = np.where(np.arange(K) == k, _PRESENT, -_PRESENT), np.eye(K)[k]
+        with single_precision():
+            pure = eqx.tree_at(
+                lambda i: (i.z_logits, i.a), self.typical, (jnp.asarray(z, jnp.float32), jnp.asarray(a, jnp.float32))
+            )
+            run = self.solve(
+                self.params, jax.tree.map(lambda leaf: leaf[None], pure), np.asarray(air[None], np.float32)
+            )
+            return np.asarray(run.saved.y)[0]
+
+
+def compile_model(model: UnMixNet, window: int) -> CompiledModel:
+    """Compile for windows of one length [rows]."""
+    params, static = eqx.partition(model, eqx.is_array)
+
+    def encode(params: Any, Y: jax.Array) -> Inference:
+        return jax.vmap(eqx.combine(params, static))(Y)
+
+    def solve(params: Any, inference: Inference, Y: jax.Array) -> Rollout:
+        return _rollouts(eqx.combine(params, static), inference, Y)
+
+    with single_precision():
+        shape = jax.ShapeDtypeStruct((1, window, model.materials.shape[0]), jnp.float32)
+        encoder = jax.jit(encode).lower(params, shape).compile()
+        inference = jax.eval_shape(encode, params, shape)
+        typical = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), model.uninformed())
+        return CompiledModel(params, typical, encoder, jax.jit(solve).lower(params, inference, shape).compile())
