@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from unmixnet.files.printable import printable
 from unmixnet.inference.report import Answer, Verdict
-from unmixnet.inference.report.formatting import clipped, factor, plain
+from unmixnet.inference.report.formatting import clipped, factor
 from unmixnet.inference.report.words import caution, familiarity_words, fit_words, headline, strength_words
 from unmixnet.live.recordings import label_json
 
@@ -32,7 +33,7 @@ def listening_words(heard_s: float, needed_s: float, *, exposed: bool) -> tuple[
 
 def gap_words(channel: str, lost: float) -> tuple[str, ...]:
     """While there are too few readings."""
-    return ("Waiting for readings", f"{lost:.0%} of the readings of {clipped(plain(channel), 40)} are missing.")
+    return ("Waiting for readings", f"{lost:.0%} of the readings of {clipped(printable(channel), 40)} are missing.")
 
 
 def found_words(answer: Answer, heard_s: float, whole_s: float, *, waited_s: float) -> tuple[str, ...]:
@@ -66,7 +67,7 @@ def drift_words(channels: tuple[str, ...], drift: tuple[float, ...], against: st
     if not sizes or max(sizes) < _DRIFTED:
         return ()
     worst = int(np.argmax(sizes))
-    name = clipped(plain(channels[worst]), 40)
+    name = clipped(printable(channels[worst]), 40)
     return (
         f"The clean-air level of {name} is {drift[worst]:+.1f} standard deviations away from {against}: "
         "calibrate, or let it warm up longer.",
@@ -77,16 +78,16 @@ def source_json(live: "Live") -> dict[str, Any]:
     """The source: what it is, what came from it, what it can do."""
     source, heard = live.source, live.listener
     return {
-        "name": clipped(plain(source.name), 120),
+        "name": clipped(printable(source.name), 120),
         "status": heard.status,
-        "unit": clipped(plain(source.unit), 40),
-        "channels": [clipped(plain(name), 60) for name in heard.channels],
+        "unit": clipped(printable(source.unit), 40),
+        "channels": [clipped(printable(name), 60) for name in heard.channels],
         **heard.told(),
         "room": heard.backlog.most,
         "trouble": heard.trouble,
         "can_release": hasattr(source, "release"),
         "truth": label_json(live.truth),
-        "releases": [plain(name) for name in getattr(source, "components", ())],
+        "releases": [printable(name) for name in getattr(source, "components", ())],
     }
 
 
@@ -94,9 +95,9 @@ def model_json(live: "Live") -> dict[str, Any]:
     """The model: what it knows, and whether it answers."""
     bundle = live.bundle
     return {
-        "name": clipped(plain(bundle.name), 60),
-        "components": [plain(name) for name in bundle.components],
-        "channels": [plain(name) for name in bundle.preprocessing.channels],
+        "name": clipped(printable(bundle.name), 60),
+        "components": [printable(name) for name in bundle.components],
+        "channels": [printable(name) for name in bundle.preprocessing.channels],
         "window_s": bundle.spec.window_s,
         "ready": live.ready,
         "trouble": live.trouble,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unmixnet.errors import UnmixError
-from unmixnet.inference.report.formatting import plain
+from unmixnet.files.printable import printable
 from unmixnet.live.hub import Live
 from unmixnet.live.session_calibration import Calibrating
 
@@ -54,7 +54,7 @@ class Lessons:
     def state(self) -> dict[str, Any]:
         """The lessons as plain values."""
         told = {"running": self.running, "failed": self.failed, "used": self.used}
-        return {**told, "first": plain(self.shipped.name), "models": self._models()}
+        return {**told, "first": printable(self.shipped.name), "models": self._models()}
 
     def start(self, name: str, numbers: Sequence[int]) -> None:
         """Begin a lesson with these recordings."""

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
-from unmixnet.inference.report.formatting import plain
+from unmixnet.files.printable import printable
 from unmixnet.recordings.recording import Mixture
 
 __all__ = ["Calibrate", "Mark", "Number", "Part", "Release", "Start", "Teach", "asked", "mixture"]
@@ -16,7 +16,7 @@ _LARGEST = 2**53
 
 
 def _seen(text: str) -> str:
-    shown = plain(text).strip()
+    shown = printable(text).strip()
     if not shown:
         raise ValueError("a text is empty")
     return shown
@@ -84,7 +84,7 @@ async def asked(request: Request, kind: type[_Body]) -> _Body:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         place = ".".join(str(part) for part in first["loc"]) or "the body"
-        raise HTTPException(400, f"{plain(place)[:80]}: {plain(first['msg'])[:200]}") from None
+        raise HTTPException(400, f"{printable(place)[:80]}: {printable(first['msg'])[:200]}") from None
 
 
 def mixture(parts: Sequence[Part]) -> Mixture | None:

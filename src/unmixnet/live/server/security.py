@@ -18,7 +18,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from unmixnet.errors import UnmixError
-from unmixnet.inference.report.formatting import clipped, plain
+from unmixnet.files.printable import printable
+from unmixnet.inference.report.formatting import clipped
 from unmixnet.live.server.auth import Door
 from unmixnet.live.server.page_files import page_file
 
@@ -200,7 +201,7 @@ async def _defect(request: Request, error: Exception) -> JSONResponse:
 
 
 def _said(status: int, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"error": clipped(plain(text), 600), "id": secrets.token_hex(4)}, status, headers=headers)
+    return JSONResponse({"error": clipped(printable(text), 600), "id": secrets.token_hex(4)}, status, headers=headers)
 
 
 HANDLERS = {UnmixError: _refused, HTTPException: _http, Exception: _defect}
