@@ -151,8 +151,8 @@ def test_the_ten_lines_of_the_readme_train_a_model_that_beats_the_mean(measured)
     assert done.returncode == 0, done.stderr[-3000:]
     error = float(done.stdout.split()[-1])
     measured("mean absolute error that the README's ten lines print", error)
-    from unmixnet.recordings.datasets import arrays_of, load_dataset
+    from unmixnet.recordings.datasets import load_dataset
 
     data = load_dataset("simulated")
-    mean, truth = arrays_of(data, "training")[1].mean(axis=0), arrays_of(data, "test_seen")[1]
+    mean, truth = data.arrays("training").y.mean(axis=0), data.arrays("test_seen").y
     assert error < abs(truth - mean).mean()

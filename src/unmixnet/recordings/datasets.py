@@ -16,7 +16,7 @@ from unmixnet.recordings.reader import read_recording, recording_files
 from unmixnet.recordings.recording import Mixture, Recording
 from unmixnet.recordings.temporal import resampled
 
-__all__ = ["NAMES", "Dataset", "Entry", "Traces", "arrays_of", "load_dataset"]
+__all__ = ["NAMES", "Dataset", "Entry", "Traces", "load_dataset"]
 
 _EXCERPTS = {
     "ethylene_co_s01_100hz.parquet": "excerpt",
@@ -73,6 +73,29 @@ class Dataset:
         """Read the recordings of some splits (of all, if none is named), one after the other."""
         for entry in self.of(*splits) if splits else self.entries:
             yield entry, self.read(entry)
+
+    def arrays(
+        self, *splits: str, rate_Hz: float = 1.0, response: str = "log-conductance", rows: int | None = None
+    ) -> "Traces":
+        """Labelled recordings of some splits as arrays, all of one length.
+
+        Arguments:
+            rate_Hz: sample rate of the arrays.
+            response: what is computed from the readings; see `Response`.
+            rows: length in samples; None takes that of the shortest recording.
+        """
+        series, labels, sessions = [], [], []
+        for entry, recording in self.recordings(*splits):
+            if entry.label is None:
+                continue
+            level = respond(recording.readings, None, Response(response))
+            series.append(resampled(level, recording.sample_rate_Hz, rate_Hz)[:rows])
+            labels.append(entry.label.vector(self.components))
+            sessions.append(entry.session or recording.path)
+        if not series:
+            raise ConfigError(f"{self.name} has no labelled recording in {splits}", remedy=f"Use one of {self.splits}")
+        shortest = min(map(len, series))
+        return Traces(np.stack([trace[:shortest] for trace in series]), np.array(labels), np.array(sessions))
 
 
 def load_dataset(name: str, root: str | Path | None = None) -> Dataset:
@@ -206,21 +229,3 @@ class Traces(NamedTuple):
     X: np.ndarray
     y: np.ndarray
     sessions: np.ndarray
-
-
-def arrays_of(
-    data: Dataset, *splits: str, rate_Hz: float = 1.0, response: str = "log-conductance", rows: int | None = None
-) -> Traces:
-    """Labelled recordings of the splits, all of one length: the shortest one's, or `rows` at the new rate."""
-    series, labels, sessions = [], [], []
-    for entry, recording in data.recordings(*splits):
-        if entry.label is None:
-            continue
-        level = respond(recording.readings, None, Response(response))
-        series.append(resampled(level, recording.sample_rate_Hz, rate_Hz)[:rows])
-        labels.append(entry.label.vector(data.components))
-        sessions.append(entry.session or recording.path)
-    if not series:
-        raise ConfigError(f"{data.name} has no labelled recording in {splits}", remedy=f"Use one of {data.splits}")
-    shortest = min(map(len, series))
-    return Traces(np.stack([one[:shortest] for one in series]), np.array(labels), np.array(sessions))
