@@ -130,10 +130,10 @@ def noise_of(counts: np.ndarray) -> np.ndarray:
 
 
 def test_pure_foods_have_fingerprints_that_theory_can_judge(small, monkeypatch):
-    monkeypatch.setattr(pure, "load", lambda name, root: small)
-    found = pure.pure_fingerprints("simulated", None, response="log-conductance", baseline="recording")
-    assert set(found.components) == set(small.components) and set(found.counts) == {1}
-    assert 0 < coherence(found).mu_raw < 1
+    monkeypatch.setattr(pure, "load_dataset", lambda name, root: small)
+    foods = pure.pure_fingerprints("simulated", None, response="log-conductance", baseline="recording")
+    assert set(foods.components) == set(small.components) and set(foods.counts) == {1}
+    assert 0 < coherence(foods).mu_raw < 1
 
 
 def test_the_noise_is_that_of_smellnet(counts):

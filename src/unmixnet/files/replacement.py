@@ -17,35 +17,64 @@ __all__ = [
     "incoming",
     "is_free",
     "locked",
+    "move_into_place",
     "outgoing",
     "replacing",
     "resolved",
     "settle",
     "swap",
+    "write_file",
 ]
+
+
+_REMEDY = "Check the space on the disk and the permissions of the folder"
 
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[Path]:
-    """Give a temporary place beside `path`; what is written there takes the name `path` when the block ends well."""
-    path = Path(path)
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    """Give a temporary place beside `path`; what is written there takes the name `path` when the block ends well.
+
+        with replacing("table.parquet") as part, pq.ParquetWriter(part, schema) as writer:
+            ...
+
+    Folders above `path` are made. Whatever ends the block early leaves neither a half-written file nor a temporary
+    one; an `OSError` becomes an `UnmixError` that names `path`.
+    """
+    target = Path(os.path.realpath(path))  # the temporary file must be on the same disk as the file behind a link
+    part = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}.part")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        target.parent.mkdir(parents=True, exist_ok=True)
         yield part
-        descriptor = os.open(part, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-        os.replace(part, path)
+        move_into_place(part, target)
     except OSError as error:
         why = error.strerror or str(error)
-        remedy = "Check the space on the disk and the permissions of the folder"
-        raise UnmixError(f"the file cannot be written ({why})", where=str(path), remedy=remedy) from None
+        raise UnmixError(f"the file cannot be written ({why})", where=str(path), remedy=_REMEDY) from None
     finally:
         with suppress(OSError):
             part.unlink()
+
+
+def write_file(path: str | Path, content: bytes | str) -> None:
+    """Write a file as a whole or not at all; text is written in UTF-8."""
+    with replacing(path) as part:
+        part.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+def move_into_place(part: Path, path: Path) -> None:
+    """Sync a complete file to the disk, then give it the name `path` in the same folder; may raise an `OSError`.
+
+    A device or a pipe is never replaced, and a link stays a link: the file that it points to is replaced.
+    """
+    path = Path(os.path.realpath(path))
+    if os.path.lexists(path) and not path.is_file():
+        raise OSError(errno.EEXIST, "something that is no plain file has this name")
+    descriptor = os.open(part, os.O_RDWR)  # Windows syncs only what is open for writing
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    os.replace(part, path)
+    _sync(path.parent)
 
 
 def resolved(folder: Path | str) -> Path:

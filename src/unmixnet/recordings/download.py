@@ -1,7 +1,6 @@
 """One file from the web: resumed where it stopped, checked by size and digest, moved into place whole."""
 
 import hashlib
-import os
 import time
 import urllib.error
 import urllib.request
@@ -10,6 +9,7 @@ from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
 
+from unmixnet.files.replacement import move_into_place
 from unmixnet.recordings.location import DataError
 
 __all__ = ["FetchError", "RemoteFile", "download", "is_complete", "open_url"]
@@ -83,7 +83,10 @@ def download(
     if problem:
         part.unlink()
         raise FetchError(problem, where=file.url, remedy="Run the same command again; the file was discarded")
-    os.replace(part, target)
+    try:
+        move_into_place(part, target)
+    except OSError as error:
+        raise _failed(file, error, part) from None
 
 
 def open_url(url: str, offset: int = 0):

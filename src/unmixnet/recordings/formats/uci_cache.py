@@ -7,11 +7,14 @@ with the concentrations that were set at its end: nothing in it is later than it
 import json
 import os
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
+from unmixnet.files.replacement import replacing
 from unmixnet.recordings.codes import Code
 from unmixnet.recordings.formats.uci_recording import read_uci_parquet
 from unmixnet.recordings.formats.uci_text import SENSORS, UciBlock, UciStream
@@ -137,11 +140,14 @@ def _make_views(text: Path, folder: Path, progress: Callable[[int], None] | None
     """Stream the text once into all views; a view appears under its name only when it is complete."""
     stream = UciStream(text)
     source = _fingerprint(text)
-    writers: list[_ViewWriter] = []
     reported = 0
-    try:
+    with ExitStack() as stack:
+        writers: list[_ViewWriter] = []
         for block in stream:
-            writers = writers or [_ViewWriter(_view(text, r, folder), r, stream.gases) for r in VIEWS_HZ]
+            if not writers:
+                parts = [stack.enter_context(replacing(_view(text, rate, folder))) for rate in VIEWS_HZ]
+                pairs = zip(parts, VIEWS_HZ, strict=True)
+                writers = [stack.enter_context(_ViewWriter(part, rate, stream.gases)) for part, rate in pairs]
             for writer in writers:
                 writer.write(block)
             if progress:
@@ -150,26 +156,26 @@ def _make_views(text: Path, folder: Path, progress: Callable[[int], None] | None
         stored = {"source": source, "findings": [asdict(finding) for finding in stream.findings()]}
         for writer in writers:
             writer.finish(json.dumps(stored))
-    finally:
-        for writer in writers:
-            writer.abandon()
 
 
 class _ViewWriter:
-    """Writes one view to a temporary name, then moves it into place."""
+    """Writes one view to a file; a context manager that closes it."""
 
-    def __init__(self, target: Path, rate_Hz: int, gases: tuple[str, ...]) -> None:
+    def __init__(self, path: Path, rate_Hz: int, gases: tuple[str, ...]) -> None:
         import pyarrow as pa
         from pyarrow import parquet
 
-        self._target = target
-        self._partial = target.with_suffix(f".{os.getpid()}.partial")
-        target.parent.mkdir(parents=True, exist_ok=True)
         names = ["time_s", *(f"{gas}_ppm" for gas in gases), *SENSORS]
         self._schema = pa.schema([(name, pa.float64()) for name in names])
-        self._writer = parquet.ParquetWriter(self._partial, self._schema, compression="lz4", use_dictionary=False)
+        self._writer = parquet.ParquetWriter(path, self._schema, compression="lz4", use_dictionary=False)
         self._sampler = Downsampler(rate_Hz)
         self._held: list[np.ndarray] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._writer.close()
 
     def write(self, block: UciBlock) -> None:
         self._put(self._sampler.push(block))
@@ -180,13 +186,6 @@ class _ViewWriter:
             self._put(last)
         self._write_held()
         self._writer.add_key_value_metadata({"unmixnet": stored})
-        self._writer.close()
-        os.replace(self._partial, self._target)
-
-    def abandon(self) -> None:
-        """Remove what an interrupted run left; nothing to do after `finish`."""
-        self._writer.close()
-        self._partial.unlink(missing_ok=True)
 
     def _put(self, rows: UciBlock) -> None:
         """Hold rows until they fill a row group: many small groups would open slowly."""
