@@ -3,7 +3,7 @@
 import numpy as np
 
 from unmixnet.examples import example_recording
-from unmixnet.inference.bundle import Bundle
+from unmixnet.inference.bundle import Bundle, load_model
 from unmixnet.live.engine import Engine, EngineState
 from unmixnet.live.estimate import Estimate
 from unmixnet.live.sample import Sample

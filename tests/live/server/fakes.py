@@ -93,10 +93,10 @@ def bundle(components: tuple[str, ...] = COMPONENTS, channels: tuple[str, ...] =
     return SimpleNamespace(
         name="made up",
         components=components,
-        ready=SimpleNamespace(channels=channels),
+        preprocessing=SimpleNamespace(channels=channels),
         digest="0" * 64,
         has_solver=False,
-        config=SimpleNamespace(model=SimpleNamespace(name="made up"), data=SimpleNamespace(window_s=59.5)),
+        spec=SimpleNamespace(network="made up", window_s=59.5),
     )
 
 
