@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from unmixnet.errors import UnmixError
+from unmixnet.files.replacement import move_into_place, replacing
 from unmixnet.inference.archive.inputs import Input, Unit, inputs_of, units_of
 from unmixnet.inference.archive.manifest import Manifest, Totals
 from unmixnet.inference.archive.task import Done, Order, answer_unit, disk_full
@@ -111,8 +112,7 @@ class _Run:
         name = unit.name if done.written else ""
         if name:
             with disk_full(self.parts):
-                os.replace(self.parts / done.written, self.parts / name)
-                _sync(self.parts)
+                move_into_place(self.parts / done.written, self.parts / name)
         self.manifest.add(unit, name, done)
         self.fresh += len(unit.inputs)
         self.windows += sum(done.windows)
@@ -146,8 +146,7 @@ def _without(folder: Path, part: str, place: str) -> tuple[str, int]:
         if not rows:
             hidden.unlink()
             return "", 0
-        os.replace(hidden, folder / name)
-        _sync(folder)
+        move_into_place(hidden, folder / name)
         return name, rows
 
 
@@ -170,8 +169,7 @@ def _write_errors(manifest: Manifest) -> None:
 
     kinds = {"file": pa.string(), "line": pa.int64(), "kind": pa.string(), "reason": pa.string()}
     schema = pa.schema(list(kinds.items()))
-    hidden = manifest.folder / f".{ERRORS}.new"
-    with parquet.ParquetWriter(hidden, schema) as file:
+    with replacing(manifest.folder / ERRORS) as part, parquet.ParquetWriter(part, schema) as file:
         rows: list[dict] = []
         for trouble in manifest.troubles():
             rows.append(vars(trouble))
@@ -179,13 +177,3 @@ def _write_errors(manifest: Manifest) -> None:
                 file.write_table(pa.Table.from_pylist(rows, schema))
                 rows = []
         file.write_table(pa.Table.from_pylist(rows, schema))
-    os.replace(hidden, manifest.folder / ERRORS)
-
-
-def _sync(folder: Path) -> None:
-    """Wait until a new name is on the disk."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -10,13 +10,12 @@ whose iteration did not converge: the model then factorises a matrix, which ONNX
 has no trustworthy reconstruction.
 """
 
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from unmixnet.files.replacement import write_file
 from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.inference.evidence import presence_of
 from unmixnet.inference.onnx.graph import ENCODER, SOLVER, model_of, needed, translated
@@ -88,7 +87,7 @@ def export_onnx(
             remedy="Export the encoder alone" if solver else "Update jax2onnx and onnxruntime, and report this",
         )
     place = Path(path)
-    _write(place, data)
+    write_file(place, data)
     return Exported(place, checked, len(data), solver)
 
 
@@ -159,18 +158,3 @@ def _walks(bundle: Bundle, n: int, seed: int) -> np.ndarray:
     T, M = bundle.spec.window, len(bundle.preprocessing.channels)
     walks = np.cumsum(rng.normal(0, 0.15, (n, T, M)), axis=1)
     return (np.array(bundle.spec.air) + np.array(bundle.spec.sign) * np.abs(walks)).astype(np.float32)
-
-
-def _write(place: Path, data: bytes) -> None:
-    """Whole or not at all."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, place)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

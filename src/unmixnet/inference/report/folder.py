@@ -3,11 +3,12 @@
 import csv
 import io
 import json
-import os
 from pathlib import Path
 
 import numpy as np
 
+from unmixnet.errors import UnmixError
+from unmixnet.files.replacement import write_file
 from unmixnet.inference.answer import Answer, AnswerError
 from unmixnet.inference.report.formatting import encodable
 from unmixnet.inference.report.json import to_json
@@ -29,25 +30,15 @@ def write_report(answer: Answer, folder: str | Path) -> Path:
         "index.html": render_page(answer),
     }
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for name, text in files.items():
-            _write_whole(folder / name, text)
-    except OSError as error:
+            write_file(folder / name, text)
+    except UnmixError as error:
         raise AnswerError(
-            f"the report cannot be written ({error.strerror or error})",
+            f"the report cannot be written: {error.problem}",
             where=str(folder),
             remedy="Give --report a folder that you may write to",
         ) from None
     return folder / "index.html"
-
-
-def _write_whole(path: Path, text: str) -> None:
-    part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        part.write_bytes(text.encode("utf-8"))
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def traces_csv(answer: Answer) -> str:
