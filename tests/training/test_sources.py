@@ -7,7 +7,7 @@ import pytest
 
 from tests.inference.bundle import tiny
 from unmixnet.errors import ConfigError
-from unmixnet.inference.bundle.bundle import overlap, seen
+from unmixnet.inference.bundle.bundle import overlap, seen_recording
 from unmixnet.recordings.reader import read_recording
 from unmixnet.training.config import load_training, parse_training
 from unmixnet.training.sources import sources_of

@@ -21,6 +21,7 @@ from unmixnet.physics.rollout import Rollout
 
 __all__ = [
     "CompiledModel",
+    "check_channels",
     "chunked",
     "compile_model",
     "encode",
@@ -49,30 +50,33 @@ def single_precision() -> Any:
 
 def encode(model: UnMixNet, Y: Float[np.ndarray, "n T M"]) -> Inference:
     """What the encoder infers from windows; every field gets a first axis n."""
-    _check_channels(model, Y)
+    check_channels(model, Y)
     return chunked(lambda Y: _encode(model, Y), (Y,), _CHUNK)
 
 
 def respond(model: PyTree, Y: Float[np.ndarray, "n T M"]) -> Any:
     """Outputs of a baseline for windows: logits and hidden states."""
+    check_channels(model, Y)
     return chunked(lambda Y: _encode(model, Y), (Y,), _CHUNK)
 
 
 def solve(model: UnMixNet, inference: Inference, Y: Float[np.ndarray, "n T M"]) -> Rollout:
     """Rollouts of windows from what was inferred of them, with everything that an answer shows."""
+    check_channels(model, Y)
     return chunked(lambda Y, inference: _solve(model, inference, Y), (Y, inference), _SOLVED)
 
 
 def reconstruct(model: UnMixNet, inference: Inference, Y: Float[np.ndarray, "n T M"]) -> Float[np.ndarray, "n steps M"]:
     """Reconstructed windows: by the program of `solve`, so that nothing is compiled for it."""
+    check_channels(model, Y)
     return chunked(lambda Y, inference: _solve(model, inference, Y).saved.y, (Y, inference), _SOLVED)
 
 
-def chunked(f: Callable[..., PyTree], trees: tuple[Any, ...], size: int) -> Any:
-    """f over chunks of the first axis; the last chunk is filled up with copies of its last row."""
+def chunked(f: Callable[..., PyTree], trees: tuple[Any, ...], size: int, *, double: bool = False) -> Any:
+    """f over chunks of the first axis, in single precision unless `double`; the last chunk repeats its last row."""
     n = jax.tree.leaves(trees)[0].shape[0]
     parts = []
-    with single_precision():
+    with jax.enable_x64(double):
         for start in range(0, n, size):
             rows = np.minimum(np.arange(start, start + size), n - 1)
             part = f(*jax.tree.map(lambda leaf, rows=rows: jnp.asarray(leaf[rows]), trees))
@@ -95,10 +99,10 @@ def _rollouts(model: UnMixNet, inference: Inference, Y: Float[Array, "B T M"]) -
     return jax.vmap(lambda i, y: model.reconstruct(i, y[0], T, save=_SHOWN).rollout)(inference, Y)
 
 
-def _check_channels(model: UnMixNet, Y: np.ndarray) -> None:
-    """Refuse windows of another array: some shapes would broadcast and give an answer all the same."""
-    M = model.materials.shape[0]
-    if Y.ndim != 3 or Y.shape[2] != M:
+def check_channels(model: PyTree, Y: Any) -> None:
+    """Refuse windows, shape (…, T, M), of another number of channels: some would broadcast and be answered."""
+    M = model.sensor_count
+    if Y.ndim < 2 or Y.shape[-1] != M:
         raise ConfigError(
             f"windows of shape {Y.shape}, the model takes (windows, rows, {M} channels)",
             remedy=f"Give the {M} channels that the model was trained with, in their order",
@@ -110,19 +114,19 @@ def _check_channels(model: UnMixNet, Y: np.ndarray) -> None:
 
 def predict_ratios(model: PyTree, Y: Float[Array, "T M"]) -> Float[Array, " K"]:
     """Ratios (or class probabilities) of one window."""
+    check_channels(model, Y)
     return model(Y).a if isinstance(model, UnMixNet) else jax.nn.softmax(model(Y).logits)
 
 
 def window_ratios(model: PyTree, windows: Float[np.ndarray, "n T M"]) -> Float[np.ndarray, "n K"]:
-    """Ratios (or class probabilities) of windows, in the precision of the model."""
-    if isinstance(model, UnMixNet):
-        _check_channels(model, windows)
+    """Ratios (or class probabilities) of windows, in the precision of the model.
+
+    A window's answer does not depend on the others: every chunk has the same size and runs the same program.
+    """
+    check_channels(model, windows)
     dtype = next(leaf.dtype for leaf in jax.tree.leaves(model) if eqx.is_inexact_array(leaf))
-    count = -(-len(windows) // _SCORED)
-    filled = np.resize(windows, (count * _SCORED, *windows.shape[1:])).astype(dtype)
-    with jax.enable_x64(dtype == np.float64):
-        parts = [np.asarray(_ratios(model, jnp.asarray(part))) for part in np.split(filled, count)]
-    return np.concatenate(parts)[: len(windows)]
+    double = dtype == np.float64
+    return chunked(lambda Y: _ratios(model, Y), (np.asarray(windows, dtype),), _SCORED, double=double)
 
 
 @eqx.filter_jit
@@ -135,8 +139,14 @@ def _ratios(model: PyTree, windows: Float[Array, "B T M"]) -> Float[Array, "B K"
 
 @dataclass(frozen=True, eq=False)
 class CompiledModel:
-    """Encoder and solver for one window; weights are passed in, and a call costs no tracing."""
+    """Encoder and solver for one window; weights are passed in, and a call costs no tracing.
 
+    Arguments:
+        window: rows and channels of the window.
+        typical: what is known without a trace.
+    """
+
+    window: tuple[int, int]
     params: Any
     typical: Inference
     encode: Any
@@ -144,6 +154,11 @@ class CompiledModel:
 
     def __call__(self, Y: Float[np.ndarray, "T M"]) -> tuple[Inference, Rollout]:
         """What is inferred from a window, and its rollout; with a first axis of one, as NumPy arrays."""
+        if Y.shape != self.window:
+            raise ConfigError(
+                f"a window of shape {Y.shape}, the compiled model takes (rows, channels) = {self.window}",
+                remedy="Give the channels of the model in their order, or compile for this length",
+            )
         with single_precision():
             window = np.ascontiguousarray(Y[None], np.float32)
             inference = self.encode(self.params, window)
@@ -178,8 +193,9 @@ def compile_model(model: UnMixNet, window: int) -> CompiledModel:
         return _rollouts(eqx.combine(params, static), inference, Y)
 
     with single_precision():
-        shape = jax.ShapeDtypeStruct((1, window, model.materials.shape[0]), jnp.float32)
+        shape = jax.ShapeDtypeStruct((1, window, model.sensor_count), jnp.float32)
         encoder = jax.jit(encode).lower(params, shape).compile()
         inference = jax.eval_shape(encode, params, shape)
         typical = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), model.uninformed())
-        return CompiledModel(params, typical, encoder, jax.jit(solve).lower(params, inference, shape).compile())
+        solver = jax.jit(solve).lower(params, inference, shape).compile()
+        return CompiledModel((window, model.sensor_count), params, typical, encoder, solver)

@@ -114,9 +114,14 @@ class UnMixNet(eqx.Module):
         r, mat = jax.lax.stop_gradient((self.species[1:], self.materials))
         return self.encoder(Y, r, mat, _known(e, Y.dtype), key=key)
 
+    @property
+    def sensor_count(self) -> int:
+        """Sensors that a window has."""
+        return self.materials.shape[0]
+
     def uninformed(self) -> Inference:
         """What is known without a trace; its coefficients are the global ones."""
-        return uninformed(self.species.shape[0] - 1, self.materials.shape[0], shape_of(self.settings.size).width)
+        return uninformed(self.species.shape[0] - 1, self.sensor_count, shape_of(self.settings.size).width)
 
     def process(
         self,

@@ -8,7 +8,7 @@ import equinox as eqx
 import numpy as np
 import pytest
 
-from studies.simulator.known import Known, known
+from studies.simulator.calibrate import Known, known
 from tests.model.tiny import QUICK
 from unmixnet.model.predict import single_precision
 from unmixnet.recordings.datasets import Dataset, Entry

@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from studies.simulator.known import find_again
+from studies.simulator.calibrate import find_again
 from unmixnet.files import ArtefactError
 from unmixnet.model.predict import single_precision
 from unmixnet.training.calibration import FrozenSimulator
@@ -180,7 +180,7 @@ def test_substances_that_are_absent_change_no_trace(again):
 
 @pytest.mark.soak
 def test_soak_twelve_substances_are_found_again(measured):
-    from studies.simulator.known import known
+    from studies.simulator.calibrate import known
 
     foods = tuple("abcdefghijkl")
     made = find_again(known(foods, ("m1", "m2", "m3", "m4"), noise=1e-3), iterations=15)

@@ -144,6 +144,11 @@ class ADRGNN(Baseline):
             lag=lag,
         )
 
+    @property
+    def sensor_count(self) -> int:
+        """Sensors that a window has."""
+        return self.n.shape[0]
+
     def embed_history(self, Y: Float[Array, "T M"]) -> Float[Array, "M c"]:
         """History g of every node."""
         traces = jnp.concatenate([Y, Y[self.lag :] - Y[: -self.lag]])

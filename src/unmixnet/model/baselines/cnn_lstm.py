@@ -87,6 +87,11 @@ class CNNLSTM(Baseline):
             W_2=eqx.nn.Linear(n.dense, K, key=keys[4]),
         )
 
+    @property
+    def sensor_count(self) -> int:
+        """Sensors that a window has."""
+        return self.conv_1.conv.in_channels
+
     def states(self, X: Float[Array, "S C"]) -> Float[Array, "S H"]:
         """State h of the LSTM after each step, from zero."""
 

@@ -17,6 +17,7 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Bool, Float, Int
 
+from unmixnet.model.predict import check_channels
 from unmixnet.model.unmixnet import UnMixNet
 
 __all__ = ["InverseSettings", "Solution", "invert", "invert_all"]
@@ -100,6 +101,7 @@ def invert_all(
     model: UnMixNet, windows: np.ndarray, settings: InverseSettings | None = None, *, batch: int = 16
 ) -> Solution:
     """Explain many windows, shape (n, T, M), in batches of one size."""
+    check_channels(model, windows)
     dtype = model.species.dtype
     search: InverseSettings = jax.tree.map(lambda value: jnp.asarray(value, dtype), settings or InverseSettings())
     filled = np.resize(windows, (-(-len(windows) // batch) * batch, *windows.shape[1:]))

@@ -31,6 +31,11 @@ class Baseline(eqx.Module):
     def of(cls, T: int, M: int, K: int, *, size: Size, key: PRNGKeyArray) -> "Baseline":
         """Draw a model for windows of T steps of M sensors and K classes or components."""
 
+    @property
+    @abc.abstractmethod
+    def sensor_count(self) -> int:
+        """Sensors that a window has."""
+
     @abc.abstractmethod
     def __call__(self, Y: Float[Array, "T M"], *, key: PRNGKeyArray | None = None) -> Output:
         """Answer to a window; with a key dropout is drawn, without one the answer is deterministic."""

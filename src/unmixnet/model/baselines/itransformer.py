@@ -66,6 +66,11 @@ class ITransformer(Baseline):
             W=eqx.nn.Linear(M * n.d, K, key=b),
         )
 
+    @property
+    def sensor_count(self) -> int:
+        """Sensors that a window has."""
+        return int(self.W.in_features // self.W_e.out_features)
+
     def tokens(self, Y: Float[Array, "T M"], *, key: PRNGKeyArray | None = None) -> Float[Array, "M d"]:
         """Sensor tokens before the head."""
         first, *keys = split(key, 1 + len(self.layers))

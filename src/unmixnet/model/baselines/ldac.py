@@ -244,6 +244,11 @@ class LDAC(Baseline):
             W=eqx.nn.Linear(n.d, K, key=keys[5]),
         )
 
+    @property
+    def sensor_count(self) -> int:
+        """Sensors that a window has."""
+        return self.bank.w.shape[1]
+
     def __call__(self, Y: Float[Array, "T M"], *, key: PRNGKeyArray | None = None) -> Output:
         """Answer to one window."""
         X = jax.vmap(self.W_p)(self.bank(self.norm(Y)))

@@ -53,6 +53,11 @@ class MLP(Baseline):
             norm_2=eqx.nn.LayerNorm(width),
         )
 
+    @property
+    def sensor_count(self) -> int:
+        """Sensors that a window has."""
+        return int(self.W_1.in_features)
+
     def __call__(self, Y: Float[Array, "T M"], *, key: PRNGKeyArray | None = None) -> Output:
         """Answer to one window."""
         a, b = split(key, 2)

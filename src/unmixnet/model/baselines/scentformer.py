@@ -72,6 +72,11 @@ class ScentFormer(Baseline):
             W_2=eqx.nn.Linear(n.head, K, key=c),
         )
 
+    @property
+    def sensor_count(self) -> int:
+        """Sensors that a window has."""
+        return int(self.W_e.in_features)
+
     def __call__(self, Y: Float[Array, "T M"], *, key: PRNGKeyArray | None = None) -> Output:
         """Answer to one window."""
         a, b, *keys = split(key, 2 + len(self.layers))
