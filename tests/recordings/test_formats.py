@@ -95,7 +95,10 @@ def test_a_folder_of_osmell_and_uci_files_is_checked_like_any_other(samples, tmp
     answer = json.loads(done.stdout)
     by_name = {Path(entry["file"]).name: entry for entry in answer["files"]}
     assert set(by_name) == {"a.osmell", "ethylene_CO.txt", "torn.osmell"} and done.returncode == 2
-    assert by_name["a.osmell"]["recording"]["label"] == {"almond": 0.5, "clove": 0.5}
+    assert by_name["a.osmell"]["recording"]["label"] == [
+        {"name": "almond", "ratio": 0.5},
+        {"name": "clove", "ratio": 0.5},
+    ]
     assert by_name["ethylene_CO.txt"]["recording"]["gases"] == ["CO", "ethylene"]
     assert by_name["torn.osmell"]["refusal"]["code"] == "bad-osmell"
 

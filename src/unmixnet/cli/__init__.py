@@ -2,9 +2,12 @@
 
 import os
 import sys
+from contextlib import suppress
+from typing import Annotated, Any
 
 import typer
 
+from unmixnet import __version__
 from unmixnet.cli import (
     archive,
     audit,
@@ -37,6 +40,22 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"unmixnet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """What is in the air, in which proportions, and by which physical process."""
+
+
 app.command("demo")(demo.demo)
 app.command("unmix")(unmix.unmix)
 app.command("unmix-archive")(archive.unmix_archive)
@@ -61,11 +80,68 @@ def main() -> None:
 
 
 def run(command: typer.Typer) -> None:
-    """Run a command line; an `UnmixError` becomes one line on stderr and exit code 2."""
+    """Run a command line and leave the process.
+
+    An `UnmixError`, or a file that the system refuses, becomes one line on stderr and exit code 2; Ctrl-C (130) and a
+    pipe that its reader closed (1) end the command without a word.
+    """
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     keep_programs()
+    _open_closed_streams()
     try:
-        command()
+        code = _exit_code(command)
     except UnmixError as error:
         error_message(error)
-        sys.exit(2)
+        code = 2
+    except BrokenPipeError:
+        _close_pipes()
+        code = 1
+    except OSError as error:
+        error_message(_refused_file(error))
+        code = 2
+    except KeyboardInterrupt:
+        code = _INTERRUPTED
+    if code == _INTERRUPTED and "jax" in sys.modules:
+        _leave_at_once()
+    sys.exit(code)
+
+
+_INTERRUPTED = 130
+"""Exit code after Ctrl-C, as of a shell."""
+
+
+def _leave_at_once() -> None:
+    """End without the interpreter's clean-up, which crashes while XLA compiles in another thread."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(_INTERRUPTED)
+
+
+def _exit_code(command: typer.Typer) -> Any:
+    """Run a command to its end; what it printed is written before the interpreter ends, so that errors show here."""
+    try:
+        command()
+    except SystemExit as end:
+        sys.stdout.flush()
+        return end.code
+
+
+def _open_closed_streams() -> None:
+    """Python has no stdout or stderr where the shell closed it (`>&-`)."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+
+
+def _close_pipes() -> None:
+    """Let the interpreter flush what is left to nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            os.dup2(nowhere, stream.fileno())
+
+
+def _refused_file(error: OSError) -> UnmixError:
+    where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
+    return UnmixError((error.strerror or str(error)).lower(), where=where, remedy="Choose another file or folder")

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,7 +14,7 @@ from unmixnet.cli.unmix import DEFAULT
 if TYPE_CHECKING:
     from unmixnet.inference.archive.inputs import Unit
     from unmixnet.inference.archive.run import Report
-    from unmixnet.inference.archive.task import Done
+    from unmixnet.inference.archive.task import UnitResult
     from unmixnet.inference.bundle import Bundle
 
 __all__ = ["unmix_archive"]
@@ -52,25 +52,25 @@ def unmix_archive(
         message("Stopped. Run the same command again: it goes on where it stopped.")
         raise typer.Exit(130) from None
     if as_json:
-        print_json(_as_json(report, bundle, out))
+        print_json("unmixnet.unmix-archive/2", _values(report, bundle, out))
     else:
         _show(report, out)
     raise typer.Exit(2 if report.totals.refused else 0)
 
 
 @contextmanager
-def _counts(archive: Path) -> Iterator[Callable[["Unit", "Done"], None]]:
+def _counts(archive: Path) -> Iterator[Callable[["Unit", "UnitResult"], None]]:
     """A line on stderr for each refusal, and how far the run is: a spinner, or now and then a line."""
     files, windows, printed_at = 0, 0, time.monotonic()
     with progress() as display:
         bar = display.bar(f"unmixing {archive} (a worker compiles for some seconds first)")
 
-        def watch(unit: "Unit", done: "Done") -> None:
+        def watch(unit: "Unit", done: "UnitResult") -> None:
             nonlocal files, windows, printed_at
-            for trouble in done.troubles:
-                if trouble.kind == "refused":
-                    line = "" if trouble.line is None else f", line {trouble.line}"
-                    message(f"{trouble.file}{line}: {trouble.reason}")
+            for error in done.errors:
+                if error.kind == "refused":
+                    line = "" if error.line is None else f", line {error.line}"
+                    message(f"{error.file}{line}: {error.reason}")
             files, windows = files + len(unit.inputs), windows + sum(done.windows)
             bar.update(f"{files:,} files, {windows:,} windows")
             if time.monotonic() - printed_at > _SILENCE_S:
@@ -80,10 +80,9 @@ def _counts(archive: Path) -> Iterator[Callable[["Unit", "Done"], None]]:
         yield watch
 
 
-def _as_json(report: "Report", bundle: "Bundle", out: Path) -> dict:
+def _values(report: "Report", bundle: "Bundle", out: Path) -> dict[str, Any]:
     totals = report.totals
     return {
-        "schema": "unmixnet.unmix-archive/1",
         "model": bundle.name,
         "digest": bundle.digest,
         "windows": str(out / "windows"),
@@ -95,10 +94,10 @@ def _as_json(report: "Report", bundle: "Bundle", out: Path) -> dict:
             "jumps": totals.jumps,
             "bytes": totals.size,
         },
-        "this run": {
+        "this_run": {
             "files": report.fresh,
             "windows": report.fresh_windows,
-            "known before": report.known,
+            "known_before": report.known,
             "seconds": round(report.seconds, 3),
         },
     }

@@ -1,8 +1,8 @@
 """`unmixnet audit DIR`: what is wrong with a folder of recordings, for people or (`--json`) for programs."""
 
-import dataclasses
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,16 +30,16 @@ def audit(
         write_page(result, report)
         message(f"Wrote {report}")
     if as_json:
-        print_json(_as_object(result))
+        print_json("unmixnet.audit/1", _values(result))
     else:
         _print_text(result)
 
 
-def _as_object(result: "AuditReport") -> dict:
+def _values(result: "AuditReport") -> dict[str, Any]:
     from unmixnet.recordings.audit.statements import headline, statements
 
     summary = [{"weight": item.weight, "title": item.title, "what": item.what} for item in statements(result)]
-    return {"headline": headline(result), "statements": summary, **dataclasses.asdict(result)}
+    return {"headline": headline(result), "statements": summary, **asdict(result)}
 
 
 def _print_text(result: "AuditReport") -> None:

@@ -51,7 +51,7 @@ def calibrate(
         )
         values = write_report(outcome, output)
     if as_json:
-        print_json(values)
+        print_json("unmixnet.calibrate/1", _without_spaces(values))
     else:
         _show(values, output)
 
@@ -69,6 +69,13 @@ def _stage_bars() -> Iterator[Callable[[str, int, int, float], None]]:
             bars[stage].update(completed=iteration, note=f"loss {loss:.4g}")
 
         yield watch
+
+
+def _without_spaces(value: Any) -> Any:
+    """The values of report.json, with underscores in the names of its fields."""
+    if isinstance(value, dict):
+        return {name.replace(" ", "_"): _without_spaces(part) for name, part in value.items()}
+    return [_without_spaces(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _show(values: dict[str, Any], output: Path) -> None:

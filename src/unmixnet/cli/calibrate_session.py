@@ -45,13 +45,14 @@ def calibrate_session(
     known = [_reference(text) for text in references or []]
     clean = [read_recording(file) for file in clean_air or []]
     with spinner("calibrating (the first time compiles for some seconds)"):
-        found = fit_session(bundle, known, clean, method=method)
+        calibration = fit_session(bundle, known, clean, method=method)
     output.parent.mkdir(parents=True, exist_ok=True)
-    output.write_text(found.to_text() + "\n", encoding="utf-8")
+    output.write_text(calibration.to_text() + "\n", encoding="utf-8")
     if as_json:
-        print_json(found.to_json() | {"file": str(output)})
+        values = calibration.to_json()
+        print_json(values.pop("schema"), values | {"file": str(output)})
     else:
-        _show(found, output)
+        _show(calibration, output)
 
 
 def read_session(path: Path) -> "SessionCalibration":
@@ -83,15 +84,15 @@ def _reference(text: str) -> "Recording":
     return replace(read_recording(path), label=label)
 
 
-def _show(found: "SessionCalibration", output: Path) -> None:
+def _show(calibration: "SessionCalibration", output: Path) -> None:
     rows = [
         [name, f"{gain:.3f}", f"{offset:+.3f}"]
-        for name, gain, offset in zip(found.channels, found.gain, found.offset, strict=True)
+        for name, gain, offset in zip(calibration.channels, calibration.gain, calibration.offset, strict=True)
     ]
-    print_table(f"Session calibration, {found.method}", ["sensor", "gain", "offset [sd]"], rows)
-    if found.references and found.before == found.before:
-        how = "on references left out of the fit" if found.left_out else "on the reference that it was fitted to"
-        message(f"Mean error of the shares {how}: {found.before:.3f} before, {found.after:.3f} after.")
-    if found.method == "none":
+    print_table(f"Session calibration, {calibration.method}", ["sensor", "gain", "offset [sd]"], rows)
+    if calibration.references and calibration.before == calibration.before:
+        how = "on references left out of the fit" if calibration.left_out else "on the reference that it was fitted to"
+        message(f"Mean error of the shares {how}: {calibration.before:.3f} before, {calibration.after:.3f} after.")
+    if calibration.method == "none":
         message("No calibration made the references better, so this one changes nothing.")
-    message(f"Next: unmixnet unmix FILE --model {found.bundle} --session ", bold(output))
+    message(f"Next: unmixnet unmix FILE --model {calibration.bundle} --session ", bold(output))

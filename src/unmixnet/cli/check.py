@@ -42,7 +42,8 @@ def check(
         checked = list(check_files(paths, format=format, tick=display("Checking", len(paths))))
     failed = any(file.refusal for file in checked) or (strict and any(file.warned for file in checked))
     if json_output:
-        print_json(as_json(checked, 2 if failed else 0))
+        values = as_json(checked, 2 if failed else 0)
+        print_json(values.pop("schema"), values)
     else:
         _print(checked)
     raise typer.Exit(2 if failed else 0)

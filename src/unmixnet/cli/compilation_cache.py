@@ -46,9 +46,9 @@ def _prune(folder: Path, most_bytes: int = _MOST_BYTES) -> None:
     """Remove the oldest files until the rest fits."""
     if not folder.is_dir():
         return
-    found = sorted(((entry.stat(), entry.path) for entry in os.scandir(folder)), key=lambda pair: pair[0].st_mtime)
-    size = sum(stat.st_size for stat, _ in found)
-    for stat, path in found:
+    programs = sorted(((entry.stat(), entry.path) for entry in os.scandir(folder)), key=lambda pair: pair[0].st_mtime)
+    size = sum(stat.st_size for stat, _ in programs)
+    for stat, path in programs:
         if size <= most_bytes:
             return
         os.unlink(path)

@@ -36,7 +36,7 @@ def fetch_command(
     if name == "uci-dynamic":
         _cache(folder)
     if json_output:
-        print_json({"schema": "unmixnet.fetch/1", **asdict(report)})
+        print_json("unmixnet.fetch/1", asdict(report))
         return
     there = f"{report.already_there:,} were there"
     print_text(f"{name}: {report.fetched:,} files fetched, {there}, {report.total_bytes:,} bytes in {report.folder}")
@@ -89,7 +89,7 @@ def list_command(
         except UnmixError:
             datasets[name] = None
     if json_output:
-        print_json({"schema": "unmixnet.data/1", "datasets": datasets})
+        print_json("unmixnet.data/1", {"datasets": datasets})
         return
     for name, splits in datasets.items():
         counts = ", ".join(f"{split} {count:,}" for split, count in splits.items()) if splits else "not here"

@@ -20,7 +20,7 @@ def demo(
     """Unmix a recording of a simulated e-nose: shares, intervals, the trace that the physics makes of them, a page."""
     from unmixnet.examples import example_recording
     from unmixnet.inference.bundle import load_model
-    from unmixnet.inference.report import show, to_json, write_report
+    from unmixnet.inference.report import print_answer, to_json, write_report
     from unmixnet.inference.unmix import unmix
     from unmixnet.recordings.reader import read_recording
 
@@ -29,9 +29,9 @@ def demo(
         answer = unmix(load_model(BUNDLE), read_recording(file), refine=refine)
         page = write_report(answer, output)
     if as_json:
-        print_json({**to_json(answer), "report": str(page)})
+        print_json("unmixnet.demo/1", to_json(answer) | {"report": str(page)})
         return
-    show(answer)
+    print_answer(answer)
     message(
         "\nThe recording was made by the solver on finer cells: 50 % peach, 50 % garlic, a mixture and a session that "
         "the model never saw.\nReport: ",

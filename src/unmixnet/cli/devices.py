@@ -1,8 +1,11 @@
 """`unmixnet devices`: the serial ports of this machine, and what is plugged into them."""
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from unmixnet.cli.output import message, print_json, print_table
 
 if TYPE_CHECKING:
     from unmixnet.live.sources.serial_port import Port
@@ -19,18 +22,12 @@ def devices(
 
     ports = list_ports(everything=all_ports)
     if json_output:
-        from dataclasses import asdict
-
-        from unmixnet.cli.output import print_json
-
-        print_json({"schema": "unmixnet.devices/1", "devices": [asdict(port) for port in ports]})
+        print_json("unmixnet.devices/1", {"devices": [asdict(port) for port in ports]})
     else:
         _print(ports)
 
 
 def _print(ports: "list[Port]") -> None:
-    from unmixnet.cli.output import message, print_table
-
     if not ports:
         message("No board found. Plug one in; if it is, try another USB cable: some only charge.")
         message("Without a board: unmixnet live --simulate")

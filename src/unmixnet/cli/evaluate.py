@@ -33,7 +33,8 @@ def evaluate(
     with spinner(f"scoring {len(test.recordings)} recordings"):
         result = run(bundle, test, allow_seen=seen)
     if as_json:
-        print_json({"schema": "unmixnet.evaluate/1", "model": bundle.name, "digest": bundle.digest, **result.to_json()})
+        values = {"model": bundle.name, "digest": bundle.digest, **result.to_json()}
+        print_json("unmixnet.evaluate/1", values)
         return
     _show(result)
 

@@ -23,17 +23,25 @@ def export(
         from unmixnet.inference.onnx.export import export_onnx
 
         bundle = load_model(model)
-        done = export_onnx(bundle, onnx, solver=solver, windows=windows)
+        exported = export_onnx(bundle, onnx, solver=solver, windows=windows)
     if as_json:
-        told = {"file": str(done.path), "bytes": done.size, "windows": done.windows, "difference": done.difference}
-        outputs = {"differences": done.checked.differences, "solver": solver}
-        print_json({"schema": "unmixnet.export/1", "model": bundle.name, "digest": bundle.digest, **told, **outputs})
+        values = {
+            "model": bundle.name,
+            "digest": bundle.digest,
+            "file": str(exported.path),
+            "bytes": exported.size,
+            "windows": exported.windows,
+            "difference": exported.difference,
+            "differences": exported.checked.differences,
+            "solver": solver,
+        }
+        print_json("unmixnet.export/1", values)
         return
     message(
-        bold(done.path),
-        f" ({done.size / 1e6:.2f} MB): the {'encoder and solver' if solver else 'encoder'} of "
-        f"{bundle.name}, for any number of windows. ONNX Runtime and jax differ by {done.difference:.1e} at most, on "
-        f"{done.windows} windows. Its metadata say how to use it; docs/export.md has an example without unmixnet.",
+        bold(exported.path),
+        f" ({exported.size / 1e6:.2f} MB): the {'encoder and solver' if solver else 'encoder'} of {bundle.name}, for "
+        f"any number of windows. ONNX Runtime and jax differ by at most {exported.difference:.1e} on "
+        f"{exported.windows} windows. Its metadata say how to use it; docs/export.md has an example without unmixnet.",
     )
     if solver:
         warning = "ONNX has no dense solve: where direct_solves is not 0, do not trust the reconstruction."

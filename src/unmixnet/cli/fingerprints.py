@@ -1,7 +1,7 @@
 """`unmixnet fingerprints DATASET`: which components can this array tell apart?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,7 @@ from unmixnet.cli.output import message, print_json, print_text
 
 if TYPE_CHECKING:
     from unmixnet.recordings.coherence import Coherence
+    from unmixnet.recordings.fingerprints import Fingerprints
 
 __all__ = ["fingerprints"]
 
@@ -37,18 +38,23 @@ def fingerprints(
     if figure is not None:
         draw_coherence(result).savefig(figure)
         message(f"Wrote {figure}")
-    found = {
-        "components": dict(zip(prints.components, prints.counts, strict=True)),
+    if as_json:
+        print_json("unmixnet.fingerprints/1", _values(prints, result))
+    else:
+        print_text(_text(result))
+
+
+def _values(prints: "Fingerprints", result: "Coherence") -> dict[str, Any]:
+    counts = zip(prints.components, prints.counts, strict=True)
+    pairs = result.confusable()
+    return {
+        "components": [{"name": name, "recordings": count} for name, count in counts],
         "channels": prints.channels,
         "mu_raw": result.mu_raw,
         "mu_whitened": result.mu_whitened,
         "guaranteed": result.guaranteed,
-        "confusable": result.confusable(),
+        "confusable": [{"first": first, "second": second, "mu": mu} for first, second, mu in pairs],
     }
-    if as_json:
-        print_json(found)
-    else:
-        print_text(_text(result))
 
 
 def _text(result: "Coherence") -> str:

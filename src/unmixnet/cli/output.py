@@ -7,8 +7,9 @@ name of a file, sensor or substance can be printed. Style stands beside the text
 """
 
 import json
+import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -55,9 +56,23 @@ def bold(text: object) -> Styled:
     return Styled(text, "bold")
 
 
-def print_json(value: Any) -> None:
-    """Print one JSON object on stdout."""
-    sys.stdout.write(json.dumps(value, indent=2, allow_nan=False) + "\n")
+def print_json(schema: str, values: Mapping[str, Any]) -> None:
+    """Print one JSON object on stdout: its schema first, then the values; NaN and infinity become null.
+
+    Arguments:
+        schema: e.g. `unmixnet.check/1`, as docs/reference/commands.md lists it.
+        values: keys are names of fields and have no spaces; names of files, sensors or substances stand in lists.
+    """
+    text = json.dumps({"schema": schema, **_json_safe(values)}, indent=2, allow_nan=False)
+    sys.stdout.write(f"{text}\n")
+
+
+def _json_safe(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _json_safe(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_json_safe(part) for part in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def print_text(*parts: Part, indent: int = 0, wrap: bool = False) -> None:

@@ -37,6 +37,7 @@ def simulate(
 
             draw_simulation(result, plot, title=file.stem)
     if as_json:
-        print_json({**summary(result), "output": str(output), "plot": str(plot) if plot else None})
+        files = {"output": str(output), "plot": str(plot) if plot else None}
+        print_json("unmixnet.simulate/1", summary(result) | files)
         return
     message(f"{len(result.time_s)} steps, status {result.status}: {output}" + (f" and {plot}" if plot else ""))

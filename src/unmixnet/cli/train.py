@@ -63,7 +63,7 @@ def train(
         message("Stopped. Continue with ", bold(again))
         raise typer.Exit(130) from None
     if as_json:
-        print_json(result)
+        print_json("unmixnet.train/1", result)
     elif not fit.interrupted:
         _show(result, fit)
     if fit.interrupted:
@@ -105,7 +105,6 @@ def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path |
     with _epochs(config.training.epochs) as watch:
         fit = train(prepared, folder=run, resume=resume, watch=watch)
     result: dict[str, Any] = {
-        "schema": "unmixnet.train/1",
         "run": str(run),
         "interrupted": fit.interrupted,
         "epochs": fit.epochs,
@@ -117,8 +116,8 @@ def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path |
     with spinner("calibrating on the validation recordings"):
         bundle, scores = make_bundle(name, prepared, fit, (*sources.train, *sources.validation))
         digest = save_bundle(run / "bundle", bundle)
-    told = None if scores is None else asdict(scores)
-    return {**result, "bundle": str(run / "bundle"), "digest": digest, "validation": told}, fit
+    validation = None if scores is None else asdict(scores)
+    return {**result, "bundle": str(run / "bundle"), "digest": digest, "validation": validation}, fit
 
 
 @contextmanager
@@ -189,7 +188,7 @@ def learn_folder(folder: Path | None, output: Path | None, *, seed: int | None, 
     with _stage_bars() as watch:
         taught = teach(recordings, name=folder.resolve().name, folder=run, watch=watch, seed=seed or 0)
     if as_json:
-        print_json({"schema": "unmixnet.teach/1", **taught.to_json()})
+        print_json("unmixnet.teach/1", taught.to_json())
     else:
         _show_lesson(taught)
 

@@ -1,7 +1,7 @@
 """`unmixnet unmix FILE…`: what is in a recording, in which proportions, and by which physical process."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -35,39 +35,39 @@ def unmix(
 
     Exit code 2 if a file could not be answered; the others are.
     """
-    from unmixnet.inference.report import show, to_json
+    from unmixnet.inference.report import print_answer, to_json
 
     with spinner("opening the model"):
         from unmixnet.inference.bundle import load_model
 
         bundle = load_model(model)
-    today = None if session is None else _session(bundle, session)
-    found: list[dict] = []
+    calibration = None if session is None else _session(bundle, session)
+    answers: list[dict[str, Any]] = []
     for file in files:
-        answer = _answer(bundle, file, refine, today)
+        answer = _answer(bundle, file, refine, calibration)
         if isinstance(answer, str):
-            found.append({"recording": str(file), "error": answer})
+            answers.append({"recording": str(file), "error": answer})
             continue
         page = None if report is None else _report(answer, report if len(files) == 1 else report / file.stem)
-        told = to_json(answer, states=states)
-        found.append(told if page is None else {**told, "report": str(page)})
+        values = to_json(answer, states=states)
+        answers.append(values if page is None else {**values, "report": str(page)})
         if not as_json:
             if len(files) > 1:
                 message("\n", bold(file.name))
-            show(answer)
+            print_answer(answer)
             if page is not None:
                 message(f"Report: {page}")
     if as_json:
-        print_json({"schema": "unmixnet.unmix/1", "model": bundle.name, "digest": bundle.digest, "answers": found})
-    raise typer.Exit(2 if any("error" in one for one in found) else 0)
+        print_json("unmixnet.unmix/1", {"model": bundle.name, "digest": bundle.digest, "answers": answers})
+    raise typer.Exit(2 if any("error" in answer for answer in answers) else 0)
 
 
 def _session(bundle: "Bundle", file: Path) -> "SessionCalibration":
     from unmixnet.cli.calibrate_session import read_session
 
-    today = read_session(file)
-    today.check(bundle)
-    return today
+    calibration = read_session(file)
+    calibration.check(bundle)
+    return calibration
 
 
 def _answer(bundle: "Bundle", file: Path, refine: int, session: "SessionCalibration | None") -> "Answer | str":

@@ -26,12 +26,14 @@ def validate(
             except ModuleNotFoundError as error:
                 missing.append({"oracle": name, "needs": error.name})
     with spinner("drawing the two bulbs"):
-        _draw(figure)
+        from unmixnet.simulation.validation.duncan_toor_plot import draw_duncan_toor
+
+        draw_duncan_toor(figure)
     failed = [check for check in checks if not check.passed]
     if as_json:
         rows = [check.row() for check in checks]
-        head = provenance("unmixnet validate --json")
-        print_json(head | {"passed": not failed, "checks": rows, "not_run": missing, "figure": str(figure)})
+        results = {"passed": not failed, "checks": rows, "not_run": missing, "figure": str(figure)}
+        print_json("unmixnet.validate/1", provenance("unmixnet validate --json") | results)
     else:
         _print(checks)
         for gap in missing:
@@ -51,13 +53,3 @@ def _print(checks: list) -> None:
     print_table(
         "The physics against published experiments", ["check", "value", "expected", "tolerance", "passed"], rows
     )
-
-
-def _draw(path: Path) -> None:
-    import jax
-
-    from unmixnet.simulation.validation.duncan_toor import fick_bulbs, maxwell_stefan_bulbs
-    from unmixnet.simulation.validation.duncan_toor_plot import draw_duncan_toor
-
-    with jax.enable_x64(True):
-        draw_duncan_toor(maxwell_stefan_bulbs(8), fick_bulbs(), path)

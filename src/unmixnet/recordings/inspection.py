@@ -8,7 +8,7 @@ from pathlib import Path
 from unmixnet.recordings.codes import ReadError
 from unmixnet.recordings.manifest import MANIFEST
 from unmixnet.recordings.reader import read_recording, recording_files
-from unmixnet.recordings.recording import Finding, Recording
+from unmixnet.recordings.recording import Finding, Mixture, Recording
 
 __all__ = ["Checked", "as_json", "check_files", "expand"]
 
@@ -60,7 +60,7 @@ def as_json(checked: Sequence[Checked], exit_code: int) -> dict:
     codes = Counter(finding.code.value for one in checked for finding in one.findings)
     refused = Counter(one.refusal.code.value for one in checked if one.refusal)
     return {
-        "schema": "unmixnet.check/1",
+        "schema": "unmixnet.check/2",
         "files": [_file_json(one) for one in checked],
         "summary": {
             "files": len(checked),
@@ -87,19 +87,22 @@ def _file_json(one: Checked) -> dict:
 
 
 def _recording_json(recording: Recording) -> dict:
-    label = recording.label
     return {
         "rows": len(recording),
         "duration_s": recording.duration_s,
         "sample_rate_Hz": recording.sample_rate_Hz,
         "device": recording.device,
-        "label": dict(zip(label.names, label.ratios, strict=True)) if label else None,
+        "label": _label_json(recording.label) if recording.label else None,
         "gases": list(recording.gases),
         "channels": [
             {"name": name, "unit": unit, "health": health.value, "meaning": health.meaning}
             for name, unit, health in zip(recording.channels, recording.units, recording.health, strict=True)
         ],
     }
+
+
+def _label_json(label: Mixture) -> list[dict]:
+    return [{"name": name, "ratio": ratio} for name, ratio in zip(label.names, label.ratios, strict=True)]
 
 
 def _refusal_json(error: ReadError) -> dict:

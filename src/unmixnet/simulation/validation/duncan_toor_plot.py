@@ -2,19 +2,22 @@
 
 from pathlib import Path
 
+import jax
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 
 from unmixnet.simulation.plot_style import INK, MUTED, PALETTE, figure_style
-from unmixnet.simulation.validation.duncan_toor import MEASURED, NAMES, Bulbs, misses
+from unmixnet.simulation.validation.duncan_toor import MEASURED, NAMES, Bulbs, fick_bulbs, maxwell_stefan_bulbs, misses
 
 __all__ = ["draw_duncan_toor"]
 
 
-def draw_duncan_toor(ours: Bulbs, fick: Bulbs, path: str | Path) -> Path:
+def draw_duncan_toor(path: str | Path) -> Path:
     """Draw bulb 1, bulb 2 and, enlarged, nitrogen in both."""
     path = Path(path)
+    with jax.enable_x64(True):
+        ours, fick = maxwell_stefan_bulbs(8), fick_bulbs()
     path.parent.mkdir(parents=True, exist_ok=True)
     with figure_style():
         fig, axes = plt.subplots(1, 3, figsize=(14, 4.6), layout="constrained")
