@@ -1,12 +1,11 @@
-"""Bins hold means of the samples between their ends, whatever the rate; the scale is that of the preprocessing."""
+"""Bins hold means of the samples between their ends, whatever the rate."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmixnet.live.exposure import Scale, start_bins
-from unmixnet.recordings.preprocessing import Response, respond
+from unmixnet.live.windows import start_bins
 
 
 @given(st.lists(st.floats(0.001, 3.0), min_size=12, max_size=12), st.integers(0, 2**32 - 1))
@@ -33,13 +32,3 @@ def test_a_gap_longer_than_the_memory_leaves_nothing():
     bins = start_bins(10, 1, 2.0).add(0.0, np.ones(1), np.ones(1)).add(1e6, np.ones(1), np.ones(1))
     assert bins.g.shape == (10, 1) and np.isnan(bins.g).all() and bins.closed == 2_000_000
     assert bins.kept == 10 and np.all(np.diff(bins.time_s) == 0.5)
-
-
-@pytest.mark.parametrize("response", [r for r in Response if r is not Response.LEVEL])
-def test_the_scale_is_that_of_the_preprocessing(response):
-    rng = np.random.default_rng(0)
-    y, b = rng.uniform(20, 900, (30, 3)), rng.uniform(20, 900, 3)
-    scale = Scale(response)
-    made = scale.respond(scale.of(y), b)
-    np.testing.assert_allclose(made, respond(y, b, response), rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(scale.readings(scale.unrespond(made, b)), y, rtol=1e-9)

@@ -114,7 +114,7 @@ def size(value) -> int:
 
 def test_the_memory_does_not_grow(engine):
     silent = dataclasses.replace(engine, every_s=1e9)
-    object.__setattr__(silent, "compiled", engine.compiled)
+    object.__setattr__(silent, "model", engine.model)
     _, early = hear(silent, samples(air(60)))
     _, late = hear(silent, samples(air(600), start_s=60), early)
     assert size(late) == size(early) < 60_000
@@ -202,7 +202,7 @@ def test_channels_are_found_by_name(engine, heard):
     order = [2, 0, 3, 1]
     names = ["humidity", *(BUNDLE.preprocessing.channels[i] for i in order)]
     other = Engine.of(BUNDLE, names, every_s=5.0)
-    object.__setattr__(other, "compiled", engine.compiled)
+    object.__setattr__(other, "model", engine.model)
     rows = np.column_stack([np.full(len(stream()), 50.0), stream()[:, order]])
     assert told(hear(other, samples(rows))[0]) == told(heard[0])
 

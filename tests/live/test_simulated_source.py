@@ -13,14 +13,15 @@ from unmixnet.live.sources import simulated as nose
 from unmixnet.live.sources.simulated import CHUNK, SimulatedNose, SimulatedSource, mixture_of
 from unmixnet.recordings.reader import read_recording
 from unmixnet.recordings.simulated import CLEAN_AIR, FULL_SCALE_COUNTS, Setting, drift, plan_of, shares
+from unmixnet.simulation.chamber_stream import ChamberStream
 
 
 @pytest.fixture(scope="module", autouse=True)
 def one_solver():
     """Compile once for the whole module."""
-    compiled = nose._Solver(Setting())
+    compiled = ChamberStream(Setting(), CHUNK)
     patch = pytest.MonkeyPatch()
-    patch.setattr(nose, "_Solver", lambda setting: compiled)
+    patch.setattr(nose, "ChamberStream", lambda setting, rows: compiled)
     yield compiled
     patch.undo()
 

@@ -5,6 +5,7 @@ import pytest
 
 from unmixnet.errors import ConfigError
 from unmixnet.recordings.preprocessing import Response, early_level, log_conductance, respond
+from unmixnet.recordings.response import ResponseScale
 
 RNG = np.random.default_rng(0)
 Y = RNG.uniform(100, 900, size=(50, 3))
@@ -46,3 +47,13 @@ def test_the_early_level_is_the_mean_of_the_first_seconds():
     time_s = np.arange(50) / 10
     assert early_level(time_s, Y, 0.5) == pytest.approx(Y[:5].mean(axis=0))
     assert early_level(time_s, Y, 0.0) == pytest.approx(Y[0])
+
+
+@pytest.mark.parametrize("response", [r for r in Response if r is not Response.LEVEL])
+def test_the_scale_is_that_of_the_preprocessing(response):
+    rng = np.random.default_rng(0)
+    y, b = rng.uniform(20, 900, (30, 3)), rng.uniform(20, 900, 3)
+    scale = ResponseScale(response)
+    made = scale.respond(scale.of(y), b)
+    np.testing.assert_allclose(made, respond(y, b, response), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(scale.readings(scale.unrespond(made, b)), y, rtol=1e-9)

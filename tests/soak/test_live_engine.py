@@ -36,7 +36,7 @@ def test_a_day_of_samples_leaves_the_state_as_large_as_a_minute(engine, measured
     import pickle
 
     silent = Engine.of(BUNDLE, BUNDLE.preprocessing.channels, every_s=1e9)
-    object.__setattr__(silent, "compiled", engine.compiled)
+    object.__setattr__(silent, "model", engine.model)
     _, state = hear(silent, samples(air(120)))
     early, minute = len(pickle.dumps(state)), air(60)
     for number in range(24 * 60):

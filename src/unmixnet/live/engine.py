@@ -6,67 +6,46 @@ state = engine.start()
 for sample in samples:
     estimate, state = engine.step(sample, state)
 
-A model whose recordings start in clean air is shown a window that starts where the odour came; any other model is shown
-the last window. An estimate is what `unmix` says of a recording of the same window.
+A model whose recordings start in clean air is given a window that starts where the odour came; any other model is given
+the last window. An estimate is what `unmix` answers to a recording of the same window.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.bundle import Bundle
-from unmixnet.inference.evidence import evidence_of, outputs_of
-from unmixnet.inference.reconstruction import troubles
 from unmixnet.inference.report import Answer, Verdict
 from unmixnet.inference.session.calibration import SessionCalibration
-from unmixnet.inference.unmix import Read, answer_of, solver_of
-from unmixnet.live.estimate import NOTHING, STATUS, WARMING, Estimate, StatesNow
-from unmixnet.live.exposure import FOOT, Bins, Exposure, Scale, Watch, start_bins
-from unmixnet.live.messages import drift_words, found_words, gap_words, listening_words, settling_words
+from unmixnet.inference.unmix import solver_of
+from unmixnet.inference.window import WindowModel
+from unmixnet.live.estimate import NOTHING, STATUS, WARMING, Estimate
+from unmixnet.live.exposure import ONSET_SHARE, Exposure, ExposureDetector
+from unmixnet.live.messages import answer_words, drift_words, gap_words, listening_words, settling_words
 from unmixnet.live.sample import Sample
-from unmixnet.model.predict import CompiledModel, compile_model
-from unmixnet.physics.rollout import Rollout
-from unmixnet.recordings.preprocessing import Baseline, Response
+from unmixnet.live.windows import Bins, LiveWindow, filled, start_bins, stretched
+from unmixnet.recordings.preprocessing import Baseline, Preprocessing, Response
+from unmixnet.recordings.response import ResponseScale
 from unmixnet.recordings.trace import Trace, missing_channels
 
-__all__ = ["FIRST_ANSWER", "Engine", "EngineState", "Frame", "frame_of", "judge"]
+__all__ = ["Engine", "EngineState"]
 
 _LEAD_S = 15.0
-"""Signal that is kept beyond a window, to look back for the onset."""
+"""Signal that is kept beyond a window, to look back for the onset [s]."""
 _LATE_S = 0.5
+"""A window that begins a little late is read as well as one in time; one that begins early looks strange [s]."""
 _MOST_MISSING = 0.1
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """A window at the model's rate.
-
-    Arguments:
-        signal: shape (window, M), standardised and calibrated; where it is not heard yet its last row is held.
-        time_s: of each row.
-        baseline: clean-air readings that it is relative to; None where there are none.
-        heard: rows that were heard.
-        over_s: time since the frame was full [s]; negative before.
-        missing: largest share of a channel's readings that was missing; `worst`: that channel.
-    """
-
-    signal: np.ndarray
-    time_s: np.ndarray
-    baseline: np.ndarray | None
-    heard: int
-    over_s: float
-    missing: float
-    worst: str
+_FIRST_ANSWER = 1 / 3
+"""Share of a window after which an exposure is answered; before it an answer would be a guess."""
 
 
 @dataclass(frozen=True, eq=False)
 class EngineState:
-    """Everything that the engine remembers; its size does not depend on how long it has listened."""
+    """Everything that the engine remembers; its size does not grow with the stream."""
 
     bins: Bins
     exposure: Exposure = field(default_factory=Exposure)
@@ -78,10 +57,11 @@ class EngineState:
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """A bundle that listens to samples of a source.
+    """A bundle that estimates from the samples of a source.
 
     Arguments:
         columns: where the bundle's channels are among the source's.
+        session: calibration of the sensors.
         every_s: signal time between estimates [s].
     """
 
@@ -101,9 +81,10 @@ class Engine:
     ) -> "Engine":
         """An engine for a source with these channels; those that the model does not know are left out."""
         solver_of(bundle)
-        if absent := missing_channels(bundle.preprocessing.channels, channels, where="the source"):
+        needed = bundle.preprocessing
+        if absent := missing_channels(needed.channels, channels, where="the source"):
             raise absent
-        if bundle.preprocessing.lags or bundle.preprocessing.low_pass_Hz or bundle.preprocessing.high_pass_Hz:
+        if needed.lags or needed.low_pass_Hz or needed.high_pass_Hz:
             raise ConfigError(
                 f"the preprocessing of {bundle.name} filters or takes differences, which a stream cannot do yet",
                 remedy="Use a bundle that `unmixnet train` wrote",
@@ -112,13 +93,16 @@ class Engine:
             session.check(bundle)
         if not every_s > 0:
             raise ConfigError(f"an estimate every {every_s} s, expected a positive time", remedy="Use 1")
-        return cls(
-            bundle, tuple(list(channels).index(name) for name in bundle.preprocessing.channels), session, every_s
-        )
+        return cls(bundle, tuple(list(channels).index(name) for name in needed.channels), session, every_s)
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """How the bundle prepares readings."""
+        return self.bundle.preprocessing
 
     @property
     def window(self) -> int:
-        """Bins that the model looks at."""
+        """Bins that the model sees."""
         return self.bundle.spec.window
 
     @property
@@ -129,43 +113,36 @@ class Engine:
     @property
     def anchored(self) -> bool:
         """Whether a window has to start in clean air."""
-        return (
-            self.bundle.preprocessing.baseline is Baseline.RECORDING and self.bundle.spec.settings.start == "clean air"
-        )
+        return self.preprocessing.baseline is Baseline.RECORDING and self.bundle.spec.settings.start == "clean air"
 
     @cached_property
-    def scale(self) -> Scale:
-        """On which offsets add."""
-        return Scale(Response(self.bundle.preprocessing.response))
+    def scale(self) -> ResponseScale:
+        """The scale on which readings are averaged."""
+        return ResponseScale(Response(self.preprocessing.response))
 
     @cached_property
-    def compiled(self) -> CompiledModel:
-        """The compiled model."""
-        return compile_model(self.bundle.model, self.window)
+    def model(self) -> WindowModel:
+        """The compiled model of one window."""
+        return WindowModel(self.bundle, self.session)
 
     @cached_property
-    def watch(self) -> Watch:
+    def detector(self) -> ExposureDetector:
         """How exposures are recognised."""
         threshold = float(np.clip(0.5 * self.bundle.calibration.background.least, 0.08, 0.3))
-        ready = self.bundle.preprocessing
-        return Watch(self.scale, np.array(ready.sd), threshold, self.rate_Hz, self._lag(threshold))
+        return ExposureDetector(
+            self.scale, np.array(self.preprocessing.sd), threshold, self.rate_Hz, self._lag(threshold)
+        )
 
     def _lag(self, threshold: float) -> int:
-        """Bins that pass, as the model's own physics says, from a release until the sensors notice it: the median."""
+        """Bins from a release until the sensors notice it, as the model's own physics gives them."""
         if not self.anchored:
             return 0
-        air = np.tile(np.array(self.bundle.spec.air, np.float32), (self.window, 1))
-        traces = np.stack([self.compiled.pure(k, air) for k in range(len(self.bundle.components))])
-        away = np.max(np.abs(traces - air[0]), axis=2) > FOOT * threshold
-        first = np.where(away.any(axis=1), 1 + away.argmax(axis=1), 0)
-        seen = round(float(np.median(first))) * solver_of(self.bundle).settings.stride
-        # A window that begins a little late is read as well as one in time; one that begins early looks strange.
-        return max(seen - round(_LATE_S * self.rate_Hz), 0)
+        return max(self.model.departure_rows(ONSET_SHARE * threshold) - round(_LATE_S * self.rate_Hz), 0)
 
     def warm(self) -> None:
         """Compile, so that no estimate has to wait for it."""
-        self.compiled(np.zeros((self.window, len(self.columns)), np.float32))
-        _ = self.watch
+        self.model.warm()
+        _ = self.detector
 
     def start(self) -> EngineState:
         """Before the first sample."""
@@ -173,12 +150,12 @@ class Engine:
 
     def clean_air(self, state: EngineState) -> EngineState:
         """The user says that the air is clean now: the level of the last seconds is the baseline."""
-        if not np.isfinite(state.bins.g[-self.watch.settling :]).any(axis=0).all():
+        if not np.isfinite(state.bins.g[-self.detector.settling :]).any(axis=0).all():
             return state
-        return replace(state, exposure=self.watch.settled(state.exposure, state.bins), held=None)
+        return replace(state, exposure=self.detector.settled(state.exposure, state.bins), held=None)
 
     def step(self, sample: Sample, state: EngineState) -> tuple[Estimate | None, EngineState]:
-        """Listen to one sample; an estimate when it is time for one."""
+        """Take in one sample; an estimate when it is time for one."""
         readings = np.array([sample.values[column] for column in self.columns], float)
         before = state.bins.closed
         bins = state.bins.add(sample.time_s, readings, self.scale.of(readings))
@@ -197,182 +174,123 @@ class Engine:
         now = state.exposure
         if number > self.window:
             now = Exposure(first_level=now.first_level)
-        new = self.watch.follow(now, state.bins)
+        new = self.detector.follow(now, state.bins)
         return replace(state, exposure=new, held=state.held if new.onset == state.exposure.onset else None)
 
     def _estimate(self, time_s: float, state: EngineState) -> tuple[Estimate | None, EngineState]:
         origin = state.bins.origin_s or 0.0
-        turns = math.floor((time_s - origin) / self.every_s + 1e-6) + 1
-        state = replace(state, due_s=origin + turns * self.every_s - 1e-6 * self.every_s)
-        drift, against = self._drift(state.exposure)
+        number = math.floor((time_s - origin) / self.every_s + 1e-6) + 1
+        state = replace(state, due_s=origin + number * self.every_s - 1e-6 * self.every_s)
+        exposed, drift = state.exposure.onset is not None, self._drift(state.exposure)
         if not state.exposure.warm:
             return self._warming(time_s, settling_words(time_s - origin)), state
-        frame = frame_of(self, state)
-        needed = FIRST_ANSWER * self.window if self.anchored else self.window
-        if self.bundle.preprocessing.baseline is not Baseline.RECORDING and frame.heard < needed:
-            drift = ()
-        if frame.heard < needed and (state.exposure.onset is not None or not self.anchored):
-            words = listening_words(
-                frame.heard / self.rate_Hz, needed / self.rate_Hz, exposed=state.exposure.onset is not None
-            )
-            return replace(self._warming(time_s, words), drift=drift), state
-        if frame.missing > _MOST_MISSING:
-            return replace(self._warming(time_s, gap_words(frame.worst, frame.missing)), drift=drift), state
-        found = self._judged(time_s, state, frame)
-        if self.bundle.preprocessing.baseline is not Baseline.RECORDING and found.status != NOTHING:
+        window = self._window(state)
+        needed = _FIRST_ANSWER * self.window if self.anchored else self.window
+        own_level = self.preprocessing.baseline is Baseline.RECORDING
+        if window.heard < needed and (exposed or not self.anchored):
+            words = listening_words(window.heard / self.rate_Hz, needed / self.rate_Hz, exposed=exposed)
+            return self._warming(time_s, words, drift if own_level else ()), state
+        if window.missing > _MOST_MISSING:
+            known = own_level or window.heard >= needed
+            return self._warming(time_s, gap_words(window.worst, window.missing), drift if known else ()), state
+        estimate = self._answered(time_s, state, window)
+        if not own_level and (estimate.status != NOTHING or window.heard < needed):
             drift = ()  # the sensors may have settled in an odour: only clean air has a clean-air level
-        words = (*found.words, *drift_words(self.bundle.preprocessing.channels, drift, against))
-        held = found if frame.over_s >= 0 and state.exposure.onset is not None and self.anchored else None
-        return replace(found, drift=drift, words=words), replace(state, held=held)
+        against = "where it was when this session began" if own_level else "that of the training"
+        words = (*estimate.words, *drift_words(self.preprocessing.channels, drift, against))
+        held = estimate if window.over_s >= 0 and exposed and self.anchored else None
+        return replace(estimate, drift=drift, words=words), replace(state, held=held)
 
-    def _judged(self, time_s: float, state: EngineState, frame: Frame) -> Estimate:
-        if state.held is not None:
-            return replace(judge(self, time_s, frame, held=state.held), time_s=time_s)
-        return judge(self, time_s, frame)
+    def _warming(self, time_s: float, words: tuple[str, ...], drift: tuple[float, ...] = ()) -> Estimate:
+        return Estimate(time_s, WARMING, self.bundle.components, words=words, drift=drift)
 
-    def _warming(self, time_s: float, words: tuple[str, ...]) -> Estimate:
-        return Estimate(time_s, WARMING, self.bundle.components, words=words)
-
-    def _drift(self, exposure: Exposure) -> tuple[tuple[float, ...], str]:
+    def _drift(self, exposure: Exposure) -> tuple[float, ...]:
         """Departure of the clean-air level from the bundle's, or from the first one of this session."""
         if not len(exposure.level):
-            return (), ""
-        ready = self.bundle.preprocessing
-        sd, mean = np.array(ready.sd), np.array(ready.mean)
-        if ready.baseline is Baseline.RECORDING:
-            return tuple((exposure.level - exposure.first_level).tolist()), "where it was when this session began"
-        base = self.baseline()
-        signal = (self.scale.respond(self.scale.unwatched(exposure.level * sd), base) - mean) / sd
-        return tuple((signal - np.array(self.bundle.spec.air)).tolist()), "that of the training"
+            return ()
+        if self.preprocessing.baseline is Baseline.RECORDING:
+            return tuple((exposure.level - exposure.first_level).tolist())
+        g = self.scale.absolute(exposure.level * np.array(self.preprocessing.sd))
+        signal = self.preprocessing.standardised(self.scale.respond(g, self._reference()))
+        return tuple((signal - np.array(self.bundle.spec.air)).tolist())
 
-    def baseline(self) -> np.ndarray | None:
+    def _reference(self) -> np.ndarray | None:
         """The clean-air reading that the bundle brings along, if it does."""
-        ready = self.bundle.preprocessing
-        if ready.baseline is not Baseline.REFERENCE:
+        if self.preprocessing.baseline is not Baseline.REFERENCE:
             return None
-        return np.mean([np.array(levels) for levels in ready.reference.values()], axis=0)
+        return np.mean([np.array(levels) for levels in self.preprocessing.reference.values()], axis=0)
 
+    def _window(self, state: EngineState) -> LiveWindow:
+        """The window that starts where the odour came, or the last one."""
+        bins, now = state.bins, state.exposure
+        anchored = self.anchored and now.onset is not None
+        oldest = bins.closed - bins.kept
+        # what the sensors did before they settled says nothing about the air
+        begin = max(now.onset or 0, oldest) if anchored else max(bins.closed - self.window, oldest, now.since)
+        end = min(begin + self.window, bins.closed)
+        rows = slice(begin - bins.closed + len(bins.g), end - bins.closed + len(bins.g))
+        g, missing = filled(bins.g[rows], self.rate_Hz)
+        baseline = self._baseline(now, bins.first[rows])
+        signal = self.preprocessing.standardised(self.scale.respond(g, baseline))
+        if self.session is not None:
+            signal = self.session.apply(signal)
+        heard, time_s = len(signal), bins.time_s[rows]
+        if heard < self.window:
+            signal, time_s = stretched(signal, time_s, self.window, self.rate_Hz, before=not anchored)
+        over_s = (bins.closed - begin - self.window) / self.rate_Hz
+        worst = int(np.argmax(missing)) if len(missing) else 0
+        name = self.preprocessing.channels[worst]
+        return LiveWindow(signal.astype(np.float32), time_s, baseline, heard, over_s, float(missing[worst]), name)
 
-FIRST_ANSWER = 1 / 3
-"""Share of a window after which an exposure is answered; before it an answer would be a guess."""
-_BRIDGED_S = 2.0
-"""Gaps up to this long are bridged by a straight line and not counted as missing."""
+    def _baseline(self, now: Exposure, first: np.ndarray) -> np.ndarray | None:
+        """As the preprocessing takes it: what the bundle brings along, or the first row of the exposure or window."""
+        if self.preprocessing.baseline is not Baseline.RECORDING:
+            return self._reference()
+        if now.onset is not None:
+            return now.clean
+        return np.array([column[np.argmax(np.isfinite(column))] for column in first.T])
 
-
-def frame_of(engine: "Engine", state: "EngineState") -> Frame:
-    """The window that starts where the odour came, or the last one."""
-    bins, now, window = state.bins, state.exposure, engine.window
-    anchored = engine.anchored and now.onset is not None
-    oldest = bins.closed - bins.kept
-    # what the sensors did before they settled says nothing about the air
-    begin = max(now.onset or 0, oldest) if anchored else max(bins.closed - window, oldest, now.since)
-    end = min(begin + window, bins.closed)
-    rows = slice(begin - bins.closed + len(bins.g), end - bins.closed + len(bins.g))
-    g, missing = _filled(bins.g[rows], engine.rate_Hz)
-    baseline = _baseline(engine, state, bins.first[rows])
-    signal = (engine.scale.respond(g, baseline) - np.array(engine.bundle.preprocessing.mean)) / np.array(
-        engine.bundle.preprocessing.sd
-    )
-    if engine.session is not None:
-        signal = engine.session.apply(signal)
-    heard, time_s = len(signal), bins.time_s[rows]
-    if heard < window:
-        signal, time_s = _stretched(signal, time_s, window, engine.rate_Hz, before=not anchored)
-    over_s = (bins.closed - begin - window) / engine.rate_Hz
-    worst = int(np.argmax(missing)) if len(missing) else 0
-    name = engine.bundle.preprocessing.channels[worst]
-    return Frame(signal.astype(np.float32), time_s, baseline, heard, over_s, float(missing[worst]), name)
-
-
-def _baseline(engine: "Engine", state: "EngineState", first: np.ndarray) -> np.ndarray | None:
-    """As the preprocessing takes it: the first row, or what the bundle brings along; in an exposure its first row."""
-    if engine.bundle.preprocessing.baseline is not Baseline.RECORDING:
-        return engine.baseline()
-    if state.exposure.onset is not None:
-        return state.exposure.clean
-    return np.array([column[np.argmax(np.isfinite(column))] for column in first.T])
-
-
-def _filled(g: np.ndarray, rate_Hz: float) -> tuple[np.ndarray, np.ndarray]:
-    """Without NaN, along straight lines; and the share of each channel that was missing for longer than is bridged."""
-    hole = ~np.isfinite(g)
-    if not hole.any():
-        return g, np.zeros(g.shape[1])
-    filled, rows, lost = g.copy(), np.arange(len(g)), np.zeros(g.shape[1])
-    for m in np.flatnonzero(hole.any(axis=0)):
-        known = ~hole[:, m]
-        if not known.any():
-            filled[:, m], lost[m] = 0.0, 1.0
-            continue
-        filled[:, m] = np.interp(rows, rows[known], g[known, m])
-        lost[m] = _long_holes(hole[:, m], max(1, round(_BRIDGED_S * rate_Hz))) / len(g)
-    return filled, lost
-
-
-def _long_holes(hole: np.ndarray, bridged: int) -> int:
-    """Rows in holes that are longer than what is bridged."""
-    edges = np.diff(np.concatenate([[0], hole.astype(int), [0]]))
-    lengths = np.flatnonzero(edges < 0) - np.flatnonzero(edges > 0)
-    return int(lengths[lengths > bridged].sum())
-
-
-def _stretched(
-    signal: np.ndarray, time_s: np.ndarray, window: int, rate_Hz: float, *, before: bool
-) -> tuple[np.ndarray, np.ndarray]:
-    """A whole window: the first row held before it in clean air, the last row held after it in an exposure."""
-    extra = window - len(signal)
-    steps = np.arange(1, extra + 1) / rate_Hz
-    if before:
-        return np.concatenate([np.repeat(signal[:1], extra, axis=0), signal]), np.concatenate(
-            [time_s[0] - steps[::-1], time_s]
+    def _answered(self, time_s: float, state: EngineState, window: LiveWindow) -> Estimate:
+        """The estimate of a window; of one that is held only the words change."""
+        spans = (min(window.heard, self.window) / self.rate_Hz, self.window / self.rate_Hz)
+        waited_s = max(window.over_s, 0.0) if self.anchored else 0.0
+        held = state.held
+        if held is not None and held.answer is not None:
+            words = answer_words(held.answer, *spans, waited_s=waited_s)
+            return replace(held, time_s=time_s, waited_s=waited_s, words=words)
+        reply = self.model.answer(Trace(window.signal, window.time_s), path="live")
+        answer, step = reply.answer, -1
+        if window.heard < self.window and answer.verdict is not Verdict.NOTHING:
+            steps = max(1, min(len(answer.time_s), (window.heard - 1) // self.model.rows_per_step))
+            answer, step = _partial_answer(answer, steps, window.heard / self.window), steps - 1
+        return Estimate(
+            time_s,
+            STATUS[answer.verdict],
+            answer.components,
+            *(tuple(getattr(answer, name).tolist()) for name in ("ratios", "low", "high", "presence")),
+            strength=answer.strength,
+            background=answer.background,
+            novelty=answer.novelty,
+            residual=answer.fit,
+            reconstructed_time_s=answer.time_s,
+            reconstructed=self._readings(window, answer.reconstructed),
+            states=reply.states(step),
+            closure=answer.closure,
+            heard=min(window.heard / self.window, 1.0),
+            waited_s=waited_s,
+            words=answer_words(answer, *spans, waited_s=waited_s),
+            answer=answer,
         )
-    return np.concatenate([signal, np.repeat(signal[-1:], extra, axis=0)]), np.concatenate([time_s, time_s[-1] + steps])
+
+    def _readings(self, window: LiveWindow, response: np.ndarray) -> np.ndarray:
+        """A reconstructed response as the readings that the sensors of this session would give."""
+        if self.session is not None:
+            mean, sd = np.array(self.preprocessing.mean), np.array(self.preprocessing.sd)
+            response = self.session.map.undo((response - mean) / sd) * sd + mean
+        return self.scale.readings(self.scale.unrespond(response, window.baseline))
 
 
-def judge(engine: "Engine", time_s: float, frame: "Frame", *, held: Estimate | None = None) -> Estimate:
-    """The estimate of a frame; of one that is held only the words change."""
-    rate = engine.rate_Hz
-    spans = (min(frame.heard, engine.window) / rate, engine.window / rate)
-    waited_s = max(frame.over_s, 0.0) if engine.anchored else 0.0
-    if held is not None and held.answer is not None:
-        return replace(held, waited_s=waited_s, words=found_words(held.answer, *spans, waited_s=waited_s))
-    answer, run = _answered(engine, frame)
-    steps = max(1, min(len(answer.time_s), (frame.heard - 1) // solver_of(engine.bundle).settings.stride))
-    partial = frame.heard < engine.window and answer.verdict is not Verdict.NOTHING
-    answer = _heard_so_far(answer, steps, frame.heard / engine.window) if partial else answer
-    return Estimate(
-        time_s,
-        STATUS[answer.verdict],
-        answer.components,
-        *(tuple(getattr(answer, name).tolist()) for name in ("ratios", "low", "high", "presence")),
-        strength=answer.strength,
-        background=answer.background,
-        novelty=answer.novelty,
-        residual=answer.fit,
-        reconstructed_time_s=answer.time_s,
-        reconstructed=_readings(engine, frame, answer.reconstructed),
-        states=_now(answer, run, steps - 1 if partial else -1),
-        closure=answer.closure,
-        heard=min(frame.heard / engine.window, 1.0),
-        waited_s=waited_s,
-        words=found_words(answer, *spans, waited_s=waited_s),
-        answer=answer,
-    )
-
-
-def _answered(engine: "Engine", frame: "Frame") -> tuple[Answer, Rollout]:
-    bundle, Y = engine.bundle, frame.signal[None]
-    model = solver_of(bundle)
-    inference, run = engine.compiled(frame.signal)
-    evidence = evidence_of(Y, outputs_of(model, Y, inference, np.asarray(run.saved.y)), bundle.spec)
-    findings = troubles(run, frame.time_s[:1], model.settings.step_s)
-    if engine.session is not None:
-        findings += (engine.session.sentence,)
-    read = Read(Trace(frame.signal, frame.time_s), evidence, [0], [0], [0], run, findings)
-    return answer_of(bundle, read, path="live", unit=str(bundle.preprocessing.response)), run
-
-
-def _heard_so_far(answer: Answer, steps: int, share: float) -> Answer:
+def _partial_answer(answer: Answer, steps: int, share: float) -> Answer:
     """An answer to a window whose end is still to come.
 
     Its intervals were calibrated on whole windows; they are made wider by the square of what is missing, about as the
@@ -391,20 +309,3 @@ def _heard_so_far(answer: Answer, steps: int, share: float) -> Answer:
         measured=answer.measured[:steps],
         reconstructed=answer.reconstructed[:steps],
     )
-
-
-def _readings(engine: "Engine", frame: "Frame", response: np.ndarray) -> np.ndarray:
-    """A reconstructed response as the readings that the sensors of this session would give."""
-    ready = engine.bundle.preprocessing
-    if engine.session is not None:
-        mean, sd = np.array(ready.mean), np.array(ready.sd)
-        response = engine.session.map.undo((response - mean) / sd) * sd + mean
-    return engine.scale.readings(engine.scale.unrespond(response, frame.baseline))
-
-
-def _now(answer: Answer, run: Rollout, step: int) -> StatesNow:
-    """All components together, at one step."""
-    saved: Any = run.saved
-    states = answer.states
-    total = [np.asarray(part[0, step], float)[:, 1:].sum(axis=1) for part in (saved.x, saved.J, saved.theta)]
-    return StatesNow(states.cells, states.edges, states.seats, 1e6 * total[0], total[1], total[2])

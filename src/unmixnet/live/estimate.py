@@ -8,30 +8,12 @@ import numpy as np
 
 from unmixnet.inference.report import Answer, ClosureReport, Verdict
 from unmixnet.inference.report.formatting import encodable
+from unmixnet.inference.window import ChamberStates
 
-__all__ = ["MIXTURE", "NOTHING", "STATUS", "UNLIKE", "WARMING", "Estimate", "StatesNow"]
+__all__ = ["MIXTURE", "NOTHING", "STATUS", "UNLIKE", "WARMING", "Estimate"]
 
 WARMING, NOTHING, MIXTURE, UNLIKE = "warming up", "nothing", "mixture", "unlike"
 STATUS = {Verdict.NOTHING: NOTHING, Verdict.MIXTURE: MIXTURE, Verdict.UNLIKE: UNLIKE}
-
-
-@dataclass(frozen=True, eq=False)
-class StatesNow:
-    """The chamber now, all components together, as the model implies it; nobody measured it.
-
-    Arguments:
-        cells, edges, seats: names; `seats` are the cells that the sensors breathe.
-        concentration_ppm: of each cell.
-        flux_mol_m2_s: through each edge, positive from tail to head.
-        coverage: share of the sites that are taken, of each sensor.
-    """
-
-    cells: tuple[str, ...]
-    edges: tuple[str, ...]
-    seats: tuple[str, ...]
-    concentration_ppm: np.ndarray
-    flux_mol_m2_s: np.ndarray
-    coverage: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +53,7 @@ class Estimate:
     residual: float = math.nan
     reconstructed_time_s: np.ndarray = field(default_factory=lambda: np.zeros(0))
     reconstructed: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
-    states: StatesNow | None = None
+    states: ChamberStates | None = None
     closure: ClosureReport | None = None
     drift: tuple[float, ...] = ()
     heard: float = 0.0
@@ -100,7 +82,7 @@ class Estimate:
         }
 
 
-def _states(states: StatesNow) -> dict[str, Any]:
+def _states(states: ChamberStates) -> dict[str, Any]:
     names = {key: [encodable(name) for name in getattr(states, key)] for key in ("cells", "edges", "seats")}
     numbers = ("concentration_ppm", "flux_mol_m2_s", "coverage")
     return {**names, **{key: [_number(value) for value in getattr(states, key)] for key in numbers}}

@@ -1,155 +1,21 @@
-"""Samples become bins at the model's rate, and bins tell where clean air ends; causal, in bounded memory."""
+"""Where clean air ends and an exposure begins, decided from bins as they close; causal, in bounded memory."""
 
 import math
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from unmixnet.recordings.preprocessing import FULL_SCALE_COUNTS, Response, log_conductance
+from unmixnet.live.windows import Bins
+from unmixnet.recordings.response import ResponseScale
 
-__all__ = ["FOOT", "Bins", "Exposure", "Scale", "Watch", "start_bins"]
-
-_EPS = 1e-9
-
-
-@dataclass(frozen=True)
-class Scale:
-    """g of one response."""
-
-    response: Response
-
-    def of(self, readings: np.ndarray) -> np.ndarray:
-        """g(y); NaN where a reading cannot be."""
-        if self.response is Response.LOG_CONDUCTANCE:
-            return log_conductance(readings)
-        if self.response is Response.LOG_RATIO:
-            return np.log(np.where(readings > 0, readings, np.nan) + _EPS)
-        return readings
-
-    def readings(self, g: np.ndarray) -> np.ndarray:
-        """y of g(y)."""
-        if self.response is Response.LOG_CONDUCTANCE:
-            return FULL_SCALE_COUNTS / (1 + np.exp(-g))
-        return np.exp(g) - _EPS if self.response is Response.LOG_RATIO else g
-
-    def respond(self, g: np.ndarray, baseline: np.ndarray | None) -> np.ndarray:
-        """The response to a baseline reading b, or to none."""
-        return g if baseline is None else (g - self.of(baseline)) / self._unit(baseline)
-
-    def unrespond(self, response: np.ndarray, baseline: np.ndarray | None) -> np.ndarray:
-        """g of a response."""
-        return response if baseline is None else response * self._unit(baseline) + self.of(baseline)
-
-    def watched(self, g: np.ndarray) -> np.ndarray:
-        """What exposures are watched on: g, but ln y for `relative`, where a change is relative to the level."""
-        return np.log(np.where(g > 0, g, np.nan)) if self.response is Response.RELATIVE else g
-
-    def unwatched(self, level: np.ndarray) -> np.ndarray:
-        """g of a watched level."""
-        return np.exp(level) if self.response is Response.RELATIVE else level
-
-    def _unit(self, baseline: np.ndarray) -> np.ndarray | float:
-        return np.abs(baseline) + _EPS if self.response is Response.RELATIVE else 1.0
-
-
-_SLACK = 1e-6
-"""Share of a bin by which a time stamp may be early: 0.3 is stored as 0.29999…"""
-
-
-@dataclass(frozen=True, eq=False)
-class Bins:
-    """The last C closed bins of M channels, the newest last, and the one that is open.
-
-    Arguments:
-        g: means of g(y), (C, M); first: first reading of each bin, (C, M); time_s: mean time of the samples, (C,).
-        closed: number of bins that were closed so far; the newest closed bin is number `closed` − 1.
-        origin_s: time of the first sample; None before it.
-        last_s: time of the newest sample.
-        total, count, opening, clock: of the open bin: sums, numbers and first readings, (sum of times, samples).
-    """
-
-    rate_Hz: float
-    g: np.ndarray
-    first: np.ndarray
-    time_s: np.ndarray
-    closed: int
-    origin_s: float | None
-    last_s: float
-    total: np.ndarray
-    count: np.ndarray
-    opening: np.ndarray
-    clock: tuple[float, int]
-
-    @property
-    def kept(self) -> int:
-        """Closed bins that are in memory."""
-        return min(self.closed, len(self.g))
-
-    def add(self, time_s: float, readings: np.ndarray, g: np.ndarray) -> "Bins":
-        """The bins after one more sample; one that is older than the last is left out."""
-        origin = time_s if self.origin_s is None else self.origin_s
-        if time_s < self.last_s or not math.isfinite(time_s):
-            return self
-        place = math.floor((time_s - origin) * self.rate_Hz + _SLACK)
-        bins = self if place <= self.closed else self._close(place - self.closed, origin)
-        known = np.isfinite(g)
-        fresh = known & (bins.count == 0)
-        return replace(
-            bins,
-            origin_s=origin,
-            last_s=time_s,
-            total=bins.total + np.where(known, g, 0),
-            count=bins.count + known,
-            opening=np.where(fresh, readings, bins.opening),
-            clock=(bins.clock[0] + time_s, bins.clock[1] + 1),
-        )
-
-    def _close(self, number: int, origin: float) -> "Bins":
-        """Close the open bin and the empty ones after it."""
-        C, M = self.g.shape
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = self.total / self.count
-        empty = min(number - 1, C)
-        hole = np.full((empty, M), np.nan)
-        centre = origin + (np.arange(self.closed + number - empty, self.closed + number) + 0.5) / self.rate_Hz
-        when = self.clock[0] / self.clock[1] if self.clock[1] else origin + (self.closed + 0.5) / self.rate_Hz
-        return replace(
-            self,
-            g=np.concatenate([self.g, mean[None], hole])[-C:],
-            first=np.concatenate([self.first, self.opening[None], hole])[-C:],
-            time_s=np.concatenate([self.time_s, [when], centre])[-C:],
-            closed=self.closed + number,
-            total=np.zeros(M),
-            count=np.zeros(M, int),
-            opening=np.full(M, np.nan),
-            clock=(0.0, 0),
-        )
-
-
-def start_bins(capacity: int, channels: int, rate_Hz: float) -> Bins:
-    """Before the first sample."""
-    nothing = np.full((capacity, channels), np.nan)
-    return Bins(
-        rate_Hz,
-        nothing,
-        nothing,
-        np.full(capacity, np.nan),
-        0,
-        None,
-        -math.inf,
-        np.zeros(channels),
-        np.zeros(channels, int),
-        np.full(channels, np.nan),
-        (0.0, 0),
-    )
-
+__all__ = ["ONSET_SHARE", "Exposure", "ExposureDetector"]
 
 _SETTLE_S, _PATIENCE_S, _FOLLOW_S = 10.0, 300.0, 30.0
-"""Time over which slopes are judged; after which nobody waits any longer; in which the level follows."""
+"""Time over which slopes are measured; after which the sensors count as settled; in which the level follows [s]."""
 _STEADY = 0.05
 """Change within the settling time that counts as none [sd of the training signal]."""
-_FELL, FOOT = 0.5, 0.25
-"""Share of the peak under which an exposure has fallen; share of the threshold at which it is said to begin."""
+_FELL, ONSET_SHARE = 0.5, 0.25
+"""Share of the peak under which an exposure has fallen; share of the threshold at which it began."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,8 +44,8 @@ class Exposure:
 
 
 @dataclass(frozen=True, eq=False)
-class Watch:
-    """How closely to look.
+class ExposureDetector:
+    """Decides bin by bin whether the sensors are in clean air or in an odour.
 
     Arguments:
         scale: of the bins.
@@ -189,7 +55,7 @@ class Watch:
         lag: bins from a release until the sensors notice it.
     """
 
-    scale: Scale
+    scale: ResponseScale
     sd: np.ndarray
     threshold: float
     rate_Hz: float
@@ -197,7 +63,7 @@ class Watch:
 
     @property
     def settling(self) -> int:
-        """Bins over which slopes are judged."""
+        """Bins over which slopes are measured."""
         return max(4, round(_SETTLE_S * self.rate_Hz))
 
     def follow(self, now: Exposure, bins: Bins) -> Exposure:
@@ -208,8 +74,8 @@ class Watch:
         if newest is None:
             return now
         if not now.warm:
-            tired = bins.closed > _PATIENCE_S * self.rate_Hz
-            return self.settled(now, bins) if now.flat or tired else now
+            waited = bins.closed > _PATIENCE_S * self.rate_Hz
+            return self.settled(now, bins) if now.flat or waited else now
         away = np.abs(np.nanmean(newest, axis=0) - now.level)
         return self._in_air(now, bins, away) if now.onset is None else self._exposed(now, bins, away, recent)
 
@@ -221,11 +87,11 @@ class Watch:
 
     def _recent(self, bins: Bins) -> np.ndarray:
         """The last bins, in sd of the training signal."""
-        return self.scale.watched(bins.g[-self.settling :]) / self.sd
+        return self.scale.relative(bins.g[-self.settling :]) / self.sd
 
     def _in_air(self, now: Exposure, bins: Bins, away: np.ndarray) -> Exposure:
         if float(np.max(away)) > self.threshold:
-            return self._begins(now, bins, self._foot(now, bins), float(_rms(away)))
+            return self._begins(now, bins, self._onset_bin(now, bins), float(_rms(away)))
         if not now.flat:
             return now
         new = np.nanmean(self._recent(bins), axis=0)
@@ -248,11 +114,11 @@ class Watch:
         known = [first[np.argmax(np.isfinite(column)), m] for m, column in enumerate(first.T)]
         return replace(now, onset=onset, clean=np.array(known), peak=size, low=math.inf, low_bin=0)
 
-    def _foot(self, now: Exposure, bins: Bins) -> int:
+    def _onset_bin(self, now: Exposure, bins: Bins) -> int:
         """The bin in which the odour was released: the lag before the departure began."""
-        away = np.max(np.abs(self.scale.watched(bins.g[-bins.kept :]) / self.sd - now.level), axis=1)
+        away = np.max(np.abs(self.scale.relative(bins.g[-bins.kept :]) / self.sd - now.level), axis=1)
         # a bin without a reading is NaN, and not still
-        still = np.flatnonzero(away < FOOT * self.threshold)
+        still = np.flatnonzero(away < ONSET_SHARE * self.threshold)
         return bins.closed - bins.kept + max((int(still[-1]) if len(still) else 0) - self.lag, 0)
 
 

@@ -14,7 +14,7 @@ from unmixnet.live.recordings import label_json
 if TYPE_CHECKING:
     from unmixnet.live.hub import Live
 
-__all__ = ["drift_words", "found_words", "gap_words", "listening_words", "model_json", "settling_words", "source_json"]
+__all__ = ["answer_words", "drift_words", "gap_words", "listening_words", "model_json", "settling_words", "source_json"]
 
 _DRIFTED = 0.5
 """Departure of a clean-air level that is worth a sentence [sd of the training signal]."""
@@ -36,7 +36,7 @@ def gap_words(channel: str, lost: float) -> tuple[str, ...]:
     return ("Waiting for readings", f"{lost:.0%} of the readings of {clipped(printable(channel), 40)} are missing.")
 
 
-def found_words(answer: Answer, heard_s: float, whole_s: float, *, waited_s: float) -> tuple[str, ...]:
+def answer_words(answer: Answer, heard_s: float, whole_s: float, *, waited_s: float) -> tuple[str, ...]:
     """The headline and what to think of it.
 
     Arguments:

@@ -166,7 +166,10 @@ class Preprocessing:
                 "this preprocessing has not seen its training recordings",
                 remedy="Call fit(train_recordings) first",
             )
-        series = self._signal(recording)
+        return self.standardised(self._signal(recording))
+
+    def standardised(self, series: np.ndarray) -> np.ndarray:
+        """Responses (…, C) in standard deviations of the training rows, if the preprocessing standardises."""
         return (series - np.array(self.mean)) / np.array(self.sd) if self.standardise else series
 
     def windows(self, recording: Recording) -> np.ndarray:

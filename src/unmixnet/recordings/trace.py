@@ -1,7 +1,7 @@
 """A recording as a model sees it: its channels, gaps filled, preprocessed, at the model's rate.
 
 Training and inference both come this way; an archive and a live stream, which never hold a whole
-recording, do the same row by row (`inference/archive/windows.py`, `live/engine.py`) and are tested against it.
+recording, do the same row by row (`inference/archive/windows.py`, `live/windows.py`) and are tested against it.
 """
 
 import difflib

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,17 +12,13 @@ from unmixnet.live.sources.replay import Pace
 from unmixnet.recordings.labels import COMPONENTS
 from unmixnet.recordings.recording import Mixture
 from unmixnet.recordings.simulated import CLEAN_AIR, FULL_SCALE_COUNTS, STRENGTH_SD, drift, noise_counts, plan_of
-from unmixnet.simulation.simulated_nose import RATE_HZ, ROWS, Setting, fine_chamber, true_process
-
-if TYPE_CHECKING:
-    from unmixnet.physics.state import State
+from unmixnet.simulation.chamber_stream import ChamberStream
+from unmixnet.simulation.simulated_nose import RATE_HZ, ROWS, Setting
 
 __all__ = ["CHUNK", "SimulatedNose", "SimulatedSource", "mixture_of"]
 
 CHUNK = 5
 """Rows that are solved at once, half a second."""
-# A quick compilation matters more here than a quick solver, which is hundreds of times faster than time anyway.
-_COMPILER = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
 
 
 def mixture_of(parts: Mapping[str, float]) -> Mixture:
@@ -49,8 +45,8 @@ class SimulatedNose:
         self._gain, self._offset = moved.gain[session], moved.offset[session]
         self._rng = np.random.default_rng([seed, 7])
         self._share = np.zeros(len(COMPONENTS))
-        self._state: State | None = None
-        self._solver: Any = None
+        self._state: Any = None
+        self._chamber: Any = None
 
     def release(self, mixture: Mixture, strength: float = 1.0) -> None:
         """Put a fresh jar in front of the chamber; strength 1 is that of the data set's median recording."""
@@ -67,14 +63,14 @@ class SimulatedNose:
 
     def warm(self) -> None:
         """Compile the solver."""
-        if self._solver is None:
-            self._solver = _Solver(self.setting)
+        if self._chamber is None:
+            self._chamber = ChamberStream(self.setting, CHUNK)
 
     def read(self) -> np.ndarray:
         """Counts of the next rows, shape (CHUNK, 4)."""
         y = np.zeros((CHUNK, len(self.channels)))
         if self._state is not None:
-            y, self._state = self._solver.advance(self._share, self._state)
+            y, self._state = self._chamber.advance(self._share, self._state)
         white = self._rng.normal(size=y.shape) * noise_counts(len(self.channels))
         level = self._gain * y + self._offset + CLEAN_AIR
         return np.clip(np.round(FULL_SCALE_COUNTS / (1 + np.exp(-level)) + white), 0, FULL_SCALE_COUNTS)
@@ -82,55 +78,7 @@ class SimulatedNose:
     def _begin(self, share: np.ndarray, *, surfaces: bool = True) -> None:
         """A new release into fresh gas; what the sensors show stays, and so does what their surfaces hold, if kept."""
         self.warm()
-        self._share, self._state = share, self._solver.fresh(self._state, surfaces=surfaces)
-
-
-class _Solver:
-    """`CHUNK` steps of the chamber, compiled.
-
-    The coefficients are arguments of the compiled function: as constants they would be folded, for minutes.
-    """
-
-    def __init__(self, setting: Setting) -> None:
-        import equinox as eqx
-        import jax
-        import jax.numpy as jnp
-
-        from unmixnet.physics.rollout import rollout
-        from unmixnet.physics.state import clean_air
-
-        with jax.enable_x64(False):
-            chamber = fine_chamber(setting).chamber
-            problem = (true_process(setting, chamber), chamber.geometry())
-            self._clean = clean_air(*problem)
-            self._arrays, fixed = eqx.partition(problem, eqx.is_array)
-
-            def run(arrays: Any, share: Any, state: Any) -> Any:
-                process, geometry = eqx.combine(arrays, fixed)
-                process = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * share)
-                result = rollout(process, geometry, state, jnp.asarray(1 / RATE_HZ), CHUNK)
-                return result.saved.y, result.final
-
-            nothing = jnp.zeros(len(COMPONENTS), float)
-            self._run = jax.jit(run).lower(self._arrays, nothing, self._clean).compile(_COMPILER)
-
-    def fresh(self, before: "State | None", *, surfaces: bool) -> "State":
-        """Clean air in every cell and time zero, with the readouts of before, and the surfaces of before if kept."""
-        import equinox as eqx
-
-        if before is None:
-            return self._clean
-        theta = before.theta if surfaces else self._clean.theta
-        return eqx.tree_at(lambda s: (s.theta, s.y), self._clean, (theta, before.y))
-
-    def advance(self, share: np.ndarray, state: "State") -> tuple[np.ndarray, "State"]:
-        """Readouts of the next rows, and the state after them."""
-        import jax
-        import jax.numpy as jnp
-
-        with jax.enable_x64(False):
-            y, final = self._run(self._arrays, jnp.asarray(share, float), state)
-        return np.asarray(y, float), final
+        self._share, self._state = share, self._chamber.fresh(self._state, surfaces=surfaces)
 
 
 RELEASE_S = ROWS / RATE_HZ
