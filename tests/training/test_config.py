@@ -1,6 +1,9 @@
 """A training file is understood completely or refused with its line and a remedy."""
 
+import inspect
 import re
+import tomllib
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 import pytest
@@ -8,9 +11,11 @@ import pytest
 import unmixnet
 from unmixnet.errors import ConfigError
 from unmixnet.model.settings import Settings
-from unmixnet.training.config import load_training, parse_training
+from unmixnet.training.config import ModelSection, TrainConfig, TrainingSection, load_training, parse_training
 from unmixnet.training.epoch import Plan
 from unmixnet.training.losses import Weights
+from unmixnet.training.objective import BatchOptions
+from unmixnet.training.virtual import Nuisance
 
 ROOT = Path(__file__).parents[2]
 TEXT = """
@@ -34,6 +39,60 @@ def test_what_is_not_said_is_the_default():
     assert config.plan == Plan()
     assert config.recipe.mixing == "none"
     assert config.recipe.weights == config.objective == Weights()
+
+
+def restated(section: type) -> set[str]:
+    """Fields of a data class that one of its bases has already."""
+    inherited = {
+        item.name for base in section.__mro__[1:] if hasattr(base, "__dataclass_fields__") for item in fields(base)
+    }
+    return set(inspect.get_annotations(section)) & inherited
+
+
+def test_every_default_stands_in_one_place():
+    """Sections inherit the data classes that use their values, so that a default cannot be stated twice."""
+    assert not restated(ModelSection)
+    assert not restated(TrainingSection)
+    assert issubclass(ModelSection, Settings)
+    assert issubclass(TrainingSection, Plan)
+    assert issubclass(TrainingSection, BatchOptions)
+    assert TrainConfig.model_fields["objective"].annotation is Weights
+    assert TrainConfig.model_fields["objective"].default == Weights()
+    for item in fields(Nuisance):
+        assert getattr(TrainingSection(), f"virtual_{item.name}") == item.default
+
+
+def test_twin_a_default_that_is_stated_again_is_noticed():
+    @dataclass(frozen=True)
+    class Again(Weights):
+        ident: float = 0.01
+
+    assert restated(Again) == {"ident"}
+
+
+RECIPES = sorted((Path(unmixnet.__file__).parent / "training" / "recipes").glob("*.toml"))
+
+
+def defaults_in(text: str) -> set[str]:
+    """Keys of a training file that say what would be so without them."""
+    plain = parse_training('[data]\nprotocol = "folder:all"\n').model_dump()
+    tables = tomllib.loads(text).items()
+    return {key for name, table in tables for key, value in table.items() if plain[name][key] == value}
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=lambda path: path.stem)
+def test_a_recipe_states_only_what_differs_from_the_defaults(path):
+    assert defaults_in(path.read_text("utf-8")) == set()
+
+
+def test_twin_a_recipe_that_repeats_a_default_is_noticed():
+    text = RECIPES[0].read_text("utf-8").replace("[training]\n", "[training]\nclip = 1.0\n")
+    assert defaults_in(text) == {"clip"}
+
+
+def test_the_fingerprint_loss_is_off_but_for_measured_mixtures():
+    on = {path.stem: parse_training(path.read_text("utf-8")).objective.ident for path in RECIPES}
+    assert {name: value for name, value in on.items() if value != Weights().ident} == {"smellnet-mixture": 0.01}
 
 
 def test_virtual_recordings_need_calibrated_physics():

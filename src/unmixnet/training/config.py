@@ -14,7 +14,8 @@ from annotated_types import Ge, Gt
 from pydantic import Field
 
 from unmixnet.errors import ConfigError
-from unmixnet.files.toml import Section, parse_toml, read_text
+from unmixnet.files.reading import read_text
+from unmixnet.files.toml import Section, parse_toml
 from unmixnet.model.settings import Settings
 from unmixnet.model.spec import ModelSpec, rows_in
 from unmixnet.recordings.preprocessing import Preprocessing
@@ -86,10 +87,10 @@ class TrainingSection(BatchOptions, Plan):
     polish: Annotated[int, Ge(0)] = 0
     schooling: Annotated[int, Ge(0)] = 0
     bank: Annotated[int, Gt(0)] = 8192
-    virtual_gain: Annotated[float, Ge(0)] = 0.1
-    virtual_offset: Annotated[float, Ge(0)] = 0.0
-    virtual_strength: Annotated[float, Ge(0)] = 0.25
-    virtual_noise: Annotated[float, Ge(0)] = 0.02
+    virtual_gain: Annotated[float, Ge(0)] = Nuisance.gain
+    virtual_offset: Annotated[float, Ge(0)] = Nuisance.offset
+    virtual_strength: Annotated[float, Ge(0)] = Nuisance.strength
+    virtual_noise: Annotated[float, Ge(0)] = Nuisance.noise
 
 
 class TrainConfig(Section):

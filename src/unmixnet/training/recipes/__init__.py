@@ -1,4 +1,7 @@
-"""Training recipes that ship with the package: one file per kind of data, and what every study starts from."""
+"""Training recipes that ship with the package: one file per kind of data, and what every study starts from.
+
+A recipe states only what differs from the defaults, which stand with the classes that use them.
+"""
 
 from importlib.resources import files
 from typing import TYPE_CHECKING
