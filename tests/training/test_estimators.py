@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from unmixnet import OdorClassifier, UnmixRegressor
+from unmixnet import OdorClassifier, UnmixError, UnmixRegressor
+from unmixnet.training import estimators
 
 QUICK = {"closure": False, "epochs": 1}
 
@@ -65,3 +66,69 @@ def test_a_classifier_answers_with_the_names_it_was_given():
 
 def test_a_clone_is_not_fitted():
     assert not hasattr(clone(UnmixRegressor(**QUICK)), "model_")
+
+
+@pytest.fixture(scope="module")
+def both(fitted):
+    _, X, y = fitted
+    return fitted[0], OdorClassifier(model="adr-gnn", **QUICK).fit(X, y.argmax(axis=1))
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["regressor", "classifier"])
+@pytest.mark.parametrize("sensors", [1, 3])
+def test_another_number_of_sensors_is_refused(both, fitted, which, sensors):
+    X = np.resize(fitted[1], (*fitted[1].shape[:2], sensors))
+    with pytest.raises(UnmixError, match=f"X has {sensors} sensors, but .* is expecting 2 sensors as input"):
+        both[which].predict(X)
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["regressor", "classifier"])
+def test_twin_without_the_checks_one_sensor_is_answered(both, fitted, which, monkeypatch):
+    """Standardising by the statistics of two sensors makes two of one."""
+    model, X = both[which], fitted[1][:, :, :1]
+    monkeypatch.setattr(estimators, "len", lambda seen: 1, raising=False)
+    assert model.predict(X).shape[0] == len(X)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"sensors": 0}, "sensors is 0"),
+        ({"rate_Hz": 0.0}, "rate_Hz is 0.0"),
+        ({"random_state": -1}, "random_state is -1"),
+        ({"random_state": "lucky"}, "random_state is 'lucky'"),
+        ({"start": "elsewhere"}, "'clean air'"),
+        ({"model": "perceptron"}, "'mlp'"),
+        ({"size": "huge"}, "'paper'"),
+        ({"epochs": 0}, "greater than 0"),
+        ({"rate": -1.0}, "greater than 0"),
+    ],
+)
+@pytest.mark.parametrize("kind", [UnmixRegressor, OdorClassifier])
+def test_settings_that_make_no_sense_are_refused_by_name(kind, settings, message):
+    X, y = made(n=6)
+    targets = y if kind is UnmixRegressor else y.argmax(axis=1)
+    with pytest.raises(UnmixError, match=message) as refused:
+        kind(**{**QUICK, **settings}).fit(X, targets)
+    assert kind.__name__ in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda X, y: (X[:-1], y, None),
+        lambda X, y: (X * np.nan, y, None),
+        lambda X, y: (X.reshape(len(X), 3, 4, -1), y, None),
+        lambda X, y: (X, y, [1, 2]),
+        lambda X, y: (X[:0], y[:0], None),
+    ],
+    ids=["fewer traces", "no numbers", "four axes", "two groups", "nothing"],
+)
+@pytest.mark.parametrize("kind", [UnmixRegressor, OdorClassifier])
+def test_arrays_that_do_not_fit_are_refused_with_our_error(kind, spoil):
+    X, y = made(n=6)
+    X, y, groups = spoil(X, y)
+    targets = y if kind is UnmixRegressor else y.argmax(axis=1)
+    with pytest.raises(UnmixError) as refused:
+        kind(**QUICK).fit(X, targets, groups)
+    assert isinstance(refused.value, ValueError), "as scikit-learn expects"

@@ -4,14 +4,13 @@ import difflib
 import re
 import tomllib
 from dataclasses import fields, is_dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from unmixnet.errors import ConfigError
 
-__all__ = ["Section", "parse_toml", "read_text"]
+__all__ = ["Section", "check_values", "parse_toml"]
 
 Model = TypeVar("Model", bound=BaseModel)
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
@@ -24,33 +23,35 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
 
-def read_text(path: Path) -> str:
-    """The text of a file."""
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read ({error})", where=str(path), remedy="Check the path") from None
-
-
 def parse_toml(text: str, model: type[Model], *, name: str) -> Model:
     """Parse and check the text of a file."""
     try:
-        return model.model_validate(tomllib.loads(text))
+        values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         place = re.search(r"line (\d+), column (\d+)", str(error))
         where = f"{name}:{place[1]}:{place[2]}" if place else name
         problem = re.sub(r" \(at .*\)", "", str(error))
         raise ConfigError(f"not valid TOML: {problem}", where=where, remedy="Correct this line") from None
+    return check_values(values, model, name=name, text=text)
+
+
+def check_values(values: Any, model: type[Model], *, name: str, text: str = "") -> Model:
+    """Check plain values; with the `text` that they were read from, a mistake is answered with its line."""
+
+    def place(location: tuple[str, ...]) -> str:
+        line = f"{name}:{_line_of(text, location)}" if text else name
+        return f"{line}: {'.'.join(location)}"
+
+    try:
+        return model.model_validate(values)
     except ConfigError as error:  # a data class refuses its own values and names the key
-        location = tuple(str(error.where or "").split("."))
-        where = f"{name}:{_line_of(text, location)}: {error.where}" if error.where else name
+        where = place(tuple(error.where.split("."))) if error.where else name
         raise ConfigError(error.problem, where=where, remedy=error.remedy) from None
     except ValidationError as error:
         # a misspelt key shows up twice, as unknown and as missing; the first of the two says how to mend it
         first = min(error.errors(), key=lambda e: e["type"] not in _UNKNOWN)
         location = tuple(str(part) for part in first["loc"])
-        where = f"{name}:{_line_of(text, location)}: {'.'.join(location)}"
-        raise ConfigError(_problem(first), where=where, remedy=_remedy(first, location, model)) from None
+        raise ConfigError(_problem(first), where=place(location), remedy=_remedy(first, location, model)) from None
 
 
 def _problem(first: Any) -> str:

@@ -4,25 +4,32 @@
     model.predict(X_new)                                     # shares: not negative, every row sums to one
 
 X may also be flat, (recordings, time · sensors), as pipelines have it; `sensors` then says how many there are.
+
+Everything that is refused is an `UnmixError`, with two exceptions that scikit-learn's estimator checks demand: a model
+that is not fitted raises `NotFittedError`, and arrays of objects that are no numbers raise `TypeError`.
 """
 
 import math
-from functools import cache
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
-__all__ = ["OdorClassifier", "UnmixRegressor"]
+from unmixnet.errors import ConfigError
+
+__all__ = ["EstimatorInputError", "OdorClassifier", "UnmixRegressor"]
 
 _SHORTEST = 8
 """Samples that a trace needs; the samples of a shorter one are held."""
 _STEPS, _PATCHES = 60, 12
 """At most so many solver steps, and about so many patches, for a trace."""
-_ROWS = 64
-"""Traces answered at a time, always as many: one program, and an answer that does not depend on its company."""
+
+
+class EstimatorInputError(ConfigError, ValueError):
+    """Arrays or settings that an estimator cannot take; also a `ValueError`, as scikit-learn's checks demand."""
 
 
 class _TraceEstimator(BaseEstimator):
@@ -72,20 +79,48 @@ class _TraceEstimator(BaseEstimator):
         from unmixnet.model.predict import single_precision
         from unmixnet.training.run import train
 
+        self._check_settings()
+        if groups is not None:
+            self._checked(check_consistent_length, X, groups)
         self.mean_, self.sd_ = self._statistics(X)
         traces = self._signal(X)
         prepared = self._prepared(traces, targets, groups, classes=classes)
         with single_precision():
-            found = train(prepared, seed=self.random_state or 0)
-        self.model_, self.n_iter_, self.history_ = found.model, found.epochs, found.history
+            fit = train(prepared, seed=self.random_state or 0)
+        self.model_, self.n_iter_, self.history_ = fit.model, fit.epochs, fit.history
+
+    def _checked(self, check: Callable[..., Any], *arrays: Any, **options: Any) -> Any:
+        """What scikit-learn's check returns; what it refuses is refused as an `UnmixError`."""
+        try:
+            return check(*arrays, **options)
+        except ValueError as error:
+            raise self._refused(str(error), "Check shapes and values of X and y") from None
+
+    def _arrays(self, X: Any, *y: Any, **options: Any) -> Any:
+        return self._checked(validate_data, self, X, *y, allow_nd=True, dtype=np.float64, **options)
+
+    def _refused(self, problem: str, remedy: str) -> EstimatorInputError:
+        return EstimatorInputError(problem, where=type(self).__name__, remedy=remedy)
+
+    def _check_settings(self) -> None:
+        """Those that are used before the configuration of the training checks the others."""
+        if not (isinstance(self.sensors, int | np.integer) and self.sensors > 0):
+            raise self._refused(f"sensors is {self.sensors!r}, expected a positive number", "Count the channels of X")
+        if not 0 < self.rate_Hz < math.inf:
+            raise self._refused(f"rate_Hz is {self.rate_Hz!r}, expected a positive number", "Give samples per second")
+        if not (
+            self.random_state is None or (isinstance(self.random_state, int | np.integer) and self.random_state >= 0)
+        ):
+            raise self._refused(f"random_state is {self.random_state!r}, expected a seed", "Use a number from 0 on")
 
     def _traces(self, X: np.ndarray) -> np.ndarray:
         """(n, T, M) from either form."""
         if X.ndim == 3:
             return X
         if X.ndim != 2 or X.shape[1] % self.sensors:
-            raise ValueError(
-                f"X has shape {X.shape}, expected (recordings, time, sensors) or flat traces of {self.sensors} sensors"
+            raise self._refused(
+                f"X has shape {X.shape}, expected (recordings, time, sensors) or flat traces of {self.sensors} sensors",
+                "Reshape X, or set sensors",
             )
         return X.reshape(len(X), -1, self.sensors)
 
@@ -103,10 +138,11 @@ class _TraceEstimator(BaseEstimator):
         return ((self._levels(X) - self.mean_) / self.sd_).astype(np.float32)
 
     def _config(self, T: int, *, classes: bool) -> Any:
+        from unmixnet.files.toml import check_values
         from unmixnet.training.config import TrainConfig
 
         stride, patch = math.ceil(T / _STEPS), max(1, T // _PATCHES)
-        return TrainConfig.model_validate(
+        return check_values(
             {
                 "data": {
                     "protocol": "arrays",
@@ -125,12 +161,14 @@ class _TraceEstimator(BaseEstimator):
                     "closure": self.closure,
                 },
                 "objective": {"mix": 0.3} if self.schooling else {},
-                "training": {"epochs": self.epochs, "patience": self.epochs, "rate": self.rate, **self._lessons()},
-            }
+                "training": {"epochs": self.epochs, "patience": self.epochs, "rate": self.rate, **self._pretraining()},
+            },
+            TrainConfig,
+            name=type(self).__name__,
         )
 
-    def _lessons(self) -> dict[str, Any]:
-        """Fit the physics, school the encoder, and keep virtual recordings in every batch."""
+    def _pretraining(self) -> dict[str, Any]:
+        """Fit the physics, pretrain the encoder, and keep virtual recordings in every batch."""
         if not self.schooling:
             return {}
         steps = {"calibration": min(800, self.schooling), "schooling": self.schooling, "virtual": 2.0}
@@ -158,31 +196,21 @@ class _TraceEstimator(BaseEstimator):
         air, sign = clean_air(ready, train)
         components = tuple(f"component {i + 1}" for i in range(targets.shape[1]))
         validation = examples(held) if held.any() else None
-        told = () if groups is None else tuple(str(name) for name in np.asarray(groups)[~held])
-        return Prepared(self._config(T, classes=classes), components, ready, train, validation, air, sign, told)
+        sessions = () if groups is None else tuple(str(name) for name in np.asarray(groups)[~held])
+        return Prepared(self._config(T, classes=classes), components, ready, train, validation, air, sign, sessions)
 
     def _ratios(self, X: Any) -> np.ndarray:
-        from unmixnet.model.predict import single_precision
+        from unmixnet.model.predict import window_ratios
 
         check_is_fitted(self)
-        X = validate_data(self, X, reset=False, allow_nd=True, dtype=np.float64)
-        signal = self._signal(X)
-        rows = -(-len(signal) // _ROWS) * _ROWS
-        filled = np.concatenate([signal, np.zeros((rows - len(signal), *signal.shape[1:]), np.float32)])
-        with single_precision():
-            answers = [_answer()(self.model_, part) for part in np.split(filled, rows // _ROWS)]
-        return np.concatenate(answers)[: len(signal)].astype(np.float64)
-
-
-@cache
-def _answer() -> Any:
-    """The compiled answer to `_ROWS` traces; kept, so that the second call does not wait for the compiler."""
-    import equinox as eqx
-    import jax
-
-    from unmixnet.model.predict import predict_ratios
-
-    return eqx.filter_jit(lambda model, Y: jax.vmap(lambda y: predict_ratios(model, y))(Y))
+        X = self._arrays(X, reset=False)
+        seen, expected = self._traces(X).shape[2], len(self.mean_)
+        if seen != expected:  # scikit-learn counts the time steps of a three-dimensional X, not its sensors
+            raise self._refused(
+                f"X has {seen} sensors, but {type(self).__name__} is expecting {expected} sensors as input",
+                "Give the sensors of the training, in their order",
+            )
+        return window_ratios(self.model_, self._signal(X)).astype(np.float64)
 
 
 def _held_out(n: int, groups: Any, seed: int) -> np.ndarray:
@@ -201,10 +229,13 @@ class UnmixRegressor(RegressorMixin, _TraceEstimator):
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> "UnmixRegressor":
         """Train on traces and shares; `groups` (sessions, days) keep validation honest."""
-        X, y = validate_data(self, X, y, allow_nd=True, multi_output=True, dtype=np.float64, ensure_min_samples=2)
+        X, y = self._arrays(X, y, multi_output=True, ensure_min_samples=2)
         y = np.asarray(y, np.float64)
         if y.ndim != 2 or np.any(y < 0) or np.any(np.abs(y.sum(axis=1) - 1) > 1e-3):
-            raise ValueError("y must hold shares: one column per substance, not negative, every row summing to one")
+            raise self._refused(
+                f"y of shape {y.shape} must hold shares: one column per substance, not negative, rows that sum to one",
+                "Divide every row by its sum",
+            )
         self._fit(X, y.astype(np.float32), groups, classes=False)
         return self
 
@@ -226,8 +257,8 @@ class OdorClassifier(ClassifierMixin, _TraceEstimator):
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> "OdorClassifier":
         """Train on traces and names; `groups` (sessions, days) keep validation honest."""
-        X, y = validate_data(self, X, y, allow_nd=True, dtype=np.float64)
-        check_classification_targets(y)
+        X, y = self._arrays(X, y)
+        self._checked(check_classification_targets, y)
         self.classes_, index = np.unique(y, return_inverse=True)
         self._fit(X, np.eye(len(self.classes_), dtype=np.float32)[index], groups, classes=True)
         return self

@@ -12,8 +12,9 @@ import numpy as np
 from jaxtyping import PyTree
 
 from unmixnet.errors import ConfigError
+from unmixnet.files.toml import check_values
 from unmixnet.inference.bundle import Bundle, load_model, save_bundle
-from unmixnet.inference.bundle.bundle import seen
+from unmixnet.inference.bundle.bundle import seen_recording
 from unmixnet.inference.evidence import Evidence, gather_evidence
 from unmixnet.model.predict import single_precision
 from unmixnet.model.spec import build_model
@@ -78,7 +79,7 @@ def lesson_config(recordings: Sequence[Recording], *, epochs: int, seed: int) ->
     rate = min(2.0, *(recording.sample_rate_Hz for recording in recordings))
     step = max(1.0, np.ceil(rate) / rate)
     patch = min(4.0, shortest / 4)
-    return TrainConfig.model_validate(
+    return check_values(
         {
             "data": {
                 "protocol": "folder:all",
@@ -106,7 +107,9 @@ def lesson_config(recordings: Sequence[Recording], *, epochs: int, seed: int) ->
                 "mixing": "competitive",
                 "jitter_gain": 0.05,
             },
-        }
+        },
+        TrainConfig,
+        name="few-shot training",
     )
 
 
@@ -317,7 +320,7 @@ class _Lesson:
         calibration = calibration_of(checked, evidence_in(whole, model, whole.train), held)
         scores = self._scores(held)
         card = lesson_card(name, whole, scores, groups)
-        known = tuple(seen(recording) for recording in self.recordings)
+        known = tuple(seen_recording(recording) for recording in self.recordings)
         made = (whole.spec, whole.ready, model, calibration, card, known, whole.config.stored())
         self.watch("finishing", 1, 1)
         return Bundle(name, *made), scores
