@@ -224,7 +224,7 @@ def free_places(params: Any, free: frozenset[str]) -> np.ndarray:
 def _moved(fit: Fit, now: Normal, step: np.ndarray) -> tuple[Any, Nuisances]:
     """Parameters and nuisances after a step."""
     row, unravel = ravel_pytree(fit.params)
-    new = np.asarray(row, float)
+    new = np.array(row, float)
     new[now.places] += step[: len(now.places)]
     old, at, parts = fit.nuisances, len(now.places), []
     for part in (old.log_strength, old.log_exposure, old.log_gain, old.offset):
