@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from studies.peers.models import PEERS
-from studies.steady.posterior import SteadyPosterior
-from studies.steady.references import informed
+from studies.peers.steady import SteadyPosterior, informed
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.bundle import Bundle
-from unmixnet.inference.session.calibration import Map
+from unmixnet.inference.session.calibration import AffineMap
 from unmixnet.inference.session.fit import priors_of
 from unmixnet.inference.session.maps import fit_gain, fit_offset, fit_prototype, fit_ridge
 from unmixnet.inference.session.references import Reference, expected_traces, traces_of
@@ -76,7 +75,7 @@ def _recipe(piece: Piece) -> str:
     return " ".join(f"{name}:{share:g}" for name, share in pairs)
 
 
-MAPS: dict[str, Callable[[np.ndarray, np.ndarray], Map]] = {
+MAPS: dict[str, Callable[[np.ndarray, np.ndarray], AffineMap]] = {
     "offset": fit_offset,
     "prototype shift": fit_prototype,
     "shrunken gain": fit_gain,
@@ -187,7 +186,7 @@ class SolverMaps:
         seen = np.stack([trace[stride : steps * stride + 1 : stride] for trace in traces]).astype(float)
         return cls(bundle, seen, {_key(row): one for row, one in zip(rows, made, strict=True)})
 
-    def map(self, draw: Draw) -> Map:
+    def map(self, draw: Draw) -> AffineMap:
         """The session that makes the physics of the labels look like the references."""
         told = []
         for place, label in zip(draw.references, draw.labels, strict=True):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from unmixnet.errors import ConfigError
+from unmixnet.inference.answer import Verdict
 from unmixnet.inference.bundle.bundle import Bundle, overlap
 from unmixnet.inference.evidence import Evidence, gather_evidence
-from unmixnet.inference.report import Verdict
 from unmixnet.inference.scores import Row, score
 from unmixnet.inference.unmix import verdict_of
 from unmixnet.recordings.datasets import load_dataset
@@ -134,7 +134,7 @@ def _rows(
     names = [recording.path for recording in test.recordings]
     supports = ["+".join(sorted(recording.label.support)) for recording in test.recordings if recording.label]
     ends = {
-        "window": (np.concatenate([bundle.calibration.finish(one.ratios) for one in found]), counts),
+        "window": (np.concatenate([bundle.calibration.to_shares(one.ratios) for one in found]), counts),
         "recording": (shares, [1] * len(found)),
     }
     rows: list[Row] = []

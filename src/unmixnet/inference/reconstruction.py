@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from unmixnet.inference.report import ClosureReport, States
+from unmixnet.inference.answer import ClosureReport, States
 from unmixnet.physics.rollout import Rollout
 from unmixnet.physics.state import Status
 from unmixnet.simulation.chamber import Chamber
 
-__all__ = ["Stitched", "closure_of", "states_of", "stitch", "stitch_starts", "troubles"]
+__all__ = ["Stitched", "closure_of", "solver_failures", "states_of", "stitch", "stitch_starts"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,12 +74,12 @@ def closure_of(rollout: Rollout) -> ClosureReport:
     )
 
 
-def troubles(rollout: Rollout, begin_s: np.ndarray, step_s: float) -> tuple[str, ...]:
+def solver_failures(rollout: Rollout, begin_s: np.ndarray, step_s: float) -> tuple[str, ...]:
     """Windows whose rollout ended with an error; they show their last good state."""
-    found = []
+    sentences = []
     for code, step, begin in zip(np.asarray(rollout.status), np.asarray(rollout.failed_at), begin_s, strict=True):
         status = Status(int(code))
         if status > Status.LIMITED:
-            told = status.text.partition("; ")[0]
-            found.append(f"The solver stopped {step * step_s:g} s after {begin:.1f} s: {told}.")
-    return tuple(found)
+            reason = status.text.partition("; ")[0]
+            sentences.append(f"The solver stopped {step * step_s:g} s after {begin:.1f} s: {reason}.")
+    return tuple(sentences)

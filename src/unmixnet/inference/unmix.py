@@ -1,18 +1,19 @@
 """From one recording to one answer: shares, how far to trust them, and the physics that implies them."""
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unmixnet.errors import ConfigError, UnmixError
+from unmixnet.inference.answer import Answer, Verdict
 from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.inference.evidence import Evidence, evidence_of, outputs_of
-from unmixnet.inference.reconstruction import closure_of, states_of, stitch, stitch_starts, troubles
+from unmixnet.inference.reconstruction import closure_of, solver_failures, states_of, stitch, stitch_starts
 from unmixnet.inference.refine import Refined
 from unmixnet.inference.refine import refine as refine_windows
-from unmixnet.inference.report import Answer, Verdict
 from unmixnet.model.predict import encode, solve
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.rollout import Rollout
@@ -23,7 +24,7 @@ from unmixnet.recordings.trace import Trace
 if TYPE_CHECKING:
     from unmixnet.inference.session import SessionCalibration
 
-__all__ = ["Read", "answer_of", "solver_of", "unmix", "verdict_of"]
+__all__ = ["EncodedRecording", "answer_of", "solver_of", "unmix", "verdict_of"]
 
 _UNITS = {
     "level": "reading",
@@ -34,20 +35,21 @@ _UNITS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Read:
-    """A recording after the model has read it.
+class EncodedRecording:
+    """A recording with what the encoder and the solver make of its windows.
 
     Arguments:
-        asked: first rows of the windows that answer.
-        shown: first rows of the windows that make the reconstructed trace; `places` is where their rollouts are.
+        starts: first rows of the windows whose evidence makes the answer.
+        shown_starts: first rows of the windows that make the reconstructed trace.
+        shown: where the rollouts of these are in `run`.
         run: rollouts of all windows.
     """
 
     trace: Trace
     evidence: Evidence
-    asked: list[int]
+    starts: list[int]
+    shown_starts: list[int]
     shown: list[int]
-    places: list[int]
     run: Rollout
     findings: tuple[str, ...]
 
@@ -55,21 +57,30 @@ class Read:
 def unmix(
     bundle: Bundle, recording: Recording, *, refine: int = 0, session: "SessionCalibration | None" = None
 ) -> Answer:
-    """What is in a recording.
+    """What is in a recording: shares with 90 % intervals, a verdict, and the physics that implies them.
 
     Arguments:
-        bundle: with UnMixNet in it; a baseline has no solver to answer with.
+        bundle: a model from `load_model`, with UnMixNet in it; a baseline has no solver to answer with.
+        recording: from `read_recording`, with at least one window of the model's channels.
         refine: gradient steps through the solver on the encoder's answer.
         session: calibration of the sensors in the session of this recording.
+
+    >>> import unmixnet as um
+    >>> model = um.load_model("simulated")
+    >>> answer = um.unmix(model, um.read_recording(um.example_recording()))  # 50 % peach, 50 % garlic
+    >>> print(answer.verdict)
+    mixture
+    >>> [answer.components[k] for k in answer.ranking[:2]]
+    ['garlic', 'peach']
     """
-    model = solver_of(bundle)
-    read = _read(bundle, model, recording, refine, session)
-    if not np.all(np.isfinite(read.evidence.ratios)):
+    model, steps = _checked(bundle, recording, refine, session)
+    encoded = _encode(bundle, model, recording, steps, session)
+    if not np.all(np.isfinite(encoded.evidence.ratios)):
         raise UnmixError(
             "the model gives no finite answer", where=recording.path, remedy="Check the readings with `unmixnet check`"
         )
     return answer_of(
-        bundle, read, path=recording.path, unit=_unit(bundle, recording), noticed=_noticed(bundle, recording)
+        bundle, encoded, path=recording.path, unit=_unit(bundle, recording), warnings=_warnings(bundle, recording)
     )
 
 
@@ -84,43 +95,72 @@ def verdict_of(bundle: Bundle, evidence: Evidence) -> Verdict:
     return Verdict.MIXTURE
 
 
-def _read(
+def _checked(bundle: Any, recording: Any, refine: Any, session: Any) -> tuple[UnMixNet, int]:
+    """The model and the steps of refinement; arguments of another kind are refused."""
+    if not isinstance(bundle, Bundle):
+        raise _wrong_kind("the model", bundle, "a trained model", "Load it with unmixnet.load_model")
+    if not isinstance(recording, Recording):
+        raise _wrong_kind("the recording", recording, "a recording", "Read it with unmixnet.read_recording")
+    if session is not None:
+        from unmixnet.inference.session.calibration import SessionCalibration
+
+        if not isinstance(session, SessionCalibration):
+            raise _wrong_kind("session", session, "a session calibration", "Make one with `unmixnet calibrate-session`")
+    try:
+        steps = operator.index(refine)
+    except TypeError:
+        raise _wrong_kind("refine", refine, "a number of steps", "Use e.g. refine=20, or leave it out") from None
+    if steps < 0:
+        raise ConfigError(f"refine is {steps}, expected 0 or more steps", remedy="Use e.g. refine=20, or leave it out")
+    return solver_of(bundle), steps
+
+
+def _wrong_kind(name: str, value: Any, expected: str, remedy: str) -> ConfigError:
+    return ConfigError(f"{name} is {type(value).__name__} {str(value)[:60]!r}, expected {expected}", remedy=remedy)
+
+
+def _encode(
     bundle: Bundle, model: UnMixNet, recording: Recording, refine: int, session: "SessionCalibration | None"
-) -> Read:
+) -> EncodedRecording:
     window, stride = bundle.spec.window, model.settings.stride
     trace = bundle.trace(recording)
     if session is not None:
         session.check(bundle)
         trace = replace(trace, signal=session.apply(trace.signal), findings=(*trace.findings, session.sentence))
-    asked = list(window_starts(len(trace), window, bundle.spec.stride))
-    shown = stitch_starts(len(trace), window, stride)
-    begins = sorted({*asked, *shown})
+    starts = list(window_starts(len(trace), window, bundle.spec.stride))
+    shown_starts = stitch_starts(len(trace), window, stride)
+    begins = sorted({*starts, *shown_starts})
     Y = np.stack([trace.signal[start : start + window] for start in begins])
     inference, findings = encode(model, Y), trace.findings
     if refine > 0:
-        done = refine_windows(model, Y, inference, steps=refine, noise=bundle.calibration.noise)
-        inference, findings = done.inference, (*findings, _refined(done, refine))
+        refined = refine_windows(model, Y, inference, steps=refine, noise=bundle.calibration.noise)
+        inference, findings = refined.inference, (*findings, _refined(refined, refine))
     run = solve(model, inference, Y)
-    one = [begins.index(start) for start in asked]
+    answering = [begins.index(start) for start in starts]
     outputs = outputs_of(model, Y, inference, np.asarray(run.saved.y))
-    evidence = evidence_of(Y[one], outputs[one], bundle.spec)
-    findings += troubles(run, trace.time_s[begins], model.settings.step_s)
-    return Read(trace, evidence, asked, shown, [begins.index(start) for start in shown], run, findings)
+    evidence = evidence_of(Y[answering], outputs[answering], bundle.spec)
+    findings += solver_failures(run, trace.time_s[begins], model.settings.step_s)
+    shown = [begins.index(start) for start in shown_starts]
+    return EncodedRecording(trace, evidence, starts, shown_starts, shown, run, findings)
 
 
-def answer_of(bundle: Bundle, read: Read, *, path: str, unit: str, noticed: Sequence[str] = ()) -> Answer:
-    """The answer from what the model has read.
+def answer_of(
+    bundle: Bundle, encoded: EncodedRecording, *, path: str, unit: str, warnings: Sequence[str] = ()
+) -> Answer:
+    """The answer from the model's evidence and rollouts.
 
     Arguments:
-        path: the recording's place; `unit`: of its traces; `noticed`: what its reader wants to say.
+        path: of the recording.
+        unit: of its traces.
+        warnings: of its reader.
     """
     model = solver_of(bundle)
-    calibration, evidence, time_s = bundle.calibration, read.evidence, read.trace.time_s
+    calibration, evidence, time_s = bundle.calibration, encoded.evidence, encoded.trace.time_s
     shares = calibration.shares(evidence.ratios)
     low, high = calibration.intervals.of(shares)
-    y, stride = np.asarray(read.run.saved.y), model.settings.stride
-    whole = stitch(read.shown, y[read.places], stride)
-    seen, middle = read.trace.signal[whole.rows], len(read.shown) // 2
+    y, stride = np.asarray(encoded.run.saved.y), model.settings.stride
+    whole = stitch(encoded.shown_starts, y[encoded.shown], stride)
+    measured, middle = encoded.trace.signal[whole.rows], len(encoded.shown) // 2
     steps = stride * np.arange(1, y.shape[1] + 1)
     mean, sd = np.array(bundle.preprocessing.mean), np.array(bundle.preprocessing.sd)
     novelty = calibration.novelty
@@ -137,17 +177,19 @@ def answer_of(bundle: Bundle, read: Read, *, path: str, unit: str, noticed: Sequ
         strength=calibration.background.strength(evidence),
         background=calibration.background.threshold,
         novelty=float("nan") if novelty is None else novelty.p_value(novelty.score(evidence)),
-        fit=float(np.sqrt(np.mean((seen - whole.y) ** 2))),
+        fit=float(np.sqrt(np.mean((measured - whole.y) ** 2))),
         channels=bundle.preprocessing.channels,
         unit=unit,
         time_s=time_s[whole.rows],
-        measured=seen * sd + mean,
+        measured=measured * sd + mean,
         reconstructed=whole.y * sd + mean,
-        window_time_s=time_s[np.array(read.asked) + bundle.spec.window // 2],
-        window_ratios=calibration.finish(evidence.ratios),
-        states=states_of(read.run, read.places[middle], time_s[read.shown[middle] + steps], model.chamber),
-        closure=closure_of(read.run),
-        findings=(*noticed, *read.findings),
+        window_time_s=time_s[np.array(encoded.starts) + bundle.spec.window // 2],
+        window_ratios=calibration.to_shares(evidence.ratios),
+        states=states_of(
+            encoded.run, encoded.shown[middle], time_s[encoded.shown_starts[middle] + steps], model.chamber
+        ),
+        closure=closure_of(encoded.run),
+        findings=(*warnings, *encoded.findings),
         confidence_note=_confidence(bundle),
     )
 
@@ -163,15 +205,15 @@ def solver_of(bundle: Bundle) -> UnMixNet:
     return bundle.model
 
 
-def _refined(done: Refined, steps: int) -> str:
-    before, after = float(np.mean(done.before)), float(np.mean(done.after))
+def _refined(refined: Refined, steps: int) -> str:
+    before, after = float(np.mean(refined.before)), float(np.mean(refined.after))
     return (
         f"Refined by {steps} steps through the solver: the objective fell from {before:.3g} to {after:.3g}. The "
         "intervals were calibrated without refinement."
     )
 
 
-def _noticed(bundle: Bundle, recording: Recording) -> list[str]:
+def _warnings(bundle: Bundle, recording: Recording) -> list[str]:
     """Warnings of the reader about the channels that are used, or about the whole file."""
     used = (None, *bundle.preprocessing.channels)
     return [

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from unmixnet.inference.bundle.bundle import Bundle, seen
+from unmixnet.inference.bundle.bundle import Bundle, seen_recording
 from unmixnet.inference.bundle.calibration import Calibration
 from unmixnet.inference.evidence import Evidence
 from unmixnet.recordings.recording import Recording
@@ -170,7 +170,7 @@ def make_bundle(
         fit.model,
         calibration,
         write_card(name, prepared, calibration, scores),
-        tuple(seen(recording) for recording in recordings),
+        tuple(seen_recording(recording) for recording in recordings),
         prepared.config.stored(),
     )
     return bundle, scores

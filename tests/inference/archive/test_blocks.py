@@ -7,13 +7,13 @@ from pyarrow import parquet
 
 from tests.inference.bundle.tiny import CHANNELS, csv_text
 from unmixnet.inference.archive import blocks
-from unmixnet.inference.archive.blocks import Block, blocks_of
-from unmixnet.inference.archive.inputs import Trouble
+from unmixnet.inference.archive.blocks import RowBlock, blocks_of
+from unmixnet.inference.archive.inputs import ErrorRow
 
 from .made_up import rows_of, write_parquet
 
 
-def read(path) -> list[Block | Trouble]:
+def read(path) -> list[RowBlock | ErrorRow]:
     return list(blocks_of(path, "f", CHANNELS))
 
 
@@ -33,7 +33,7 @@ def test_a_damaged_row_group_is_told_and_the_others_are_read(tmp_path):
     bent[start : start + 400] = b"\xff" * 400
     path.write_bytes(bytes(bent))
     found = read(path)
-    assert [isinstance(one, Trouble) for one in found] == [False, True, False, False]
+    assert [isinstance(one, ErrorRow) for one in found] == [False, True, False, False]
     assert found[1].line == 1001 and "row group 2 of 4 cannot be read" in found[1].reason
 
 
@@ -73,7 +73,7 @@ def test_a_file_that_cannot_be_read_is_told_with_its_line(tmp_path, content, lin
     path = tmp_path / "bad.csv"
     path.write_bytes(content)
     (told,) = read(path)
-    assert isinstance(told, Trouble) and told.line == line and reason in told.reason
+    assert isinstance(told, ErrorRow) and told.line == line and reason in told.reason
     assert str(tmp_path) not in told.reason
 
 

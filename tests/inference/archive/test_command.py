@@ -6,6 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from tests.cli.commands import json_object
 from tests.inference.bundle import tiny
 from unmixnet.cli.archive import unmix_archive
 from unmixnet.errors import ConfigError
@@ -26,15 +27,15 @@ def test_json_is_exactly_one_object_and_everything_else_is_on_stderr(tmp_path, q
     write_csv(tmp_path / "in", 3)
     (tmp_path / "in" / "bad.csv").write_text("time_s,NO2\n")
     done = run(tmp_path, "--json")
-    told = json.loads(done.stdout)
-    assert told["schema"] == "unmixnet.unmix-archive/1" and told["digest"] == quick.digest
+    told = json_object(done.stdout)
+    assert told["schema"] == "unmixnet.unmix-archive/2" and told["digest"] == quick.digest
     assert told["total"] | {"bytes": 0} == {"files": 4, "windows": 9, "refused": 1, "jumps": 0, "bytes": 0}
     assert done.exit_code == 2 and "bad.csv, line 1: a header and no complete row" in done.stderr
     (tmp_path / "in" / "bad.csv").unlink()
     again = run(tmp_path, "--json")
     assert again.exit_code == 0
-    assert json.loads(again.stdout)["this run"] | {"seconds": 0} == {
-        "files": 0, "windows": 0, "known before": 3, "seconds": 0,
+    assert json.loads(again.stdout)["this_run"] | {"seconds": 0} == {
+        "files": 0, "windows": 0, "known_before": 3, "seconds": 0,
     }  # fmt: skip
 
 
@@ -52,7 +53,7 @@ def test_ctrl_c_is_answered_with_how_to_go_on(tmp_path, quick, monkeypatch):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("unmixnet.inference.archive.manifest.Manifest.add", interrupted)
+        patch.setattr("unmixnet.inference.archive.manifest.ArchiveManifest.add", interrupted)
         done = run(tmp_path)
     assert done.exit_code == 130 and "it goes on where it stopped" in done.stderr
     assert run(tmp_path).exit_code == 0 and len(answers(tmp_path / "out")) == 9

@@ -46,9 +46,9 @@ def test_ten_times_the_archive_needs_no_more_memory(tmp_path, quick):
 
 
 def test_twin_rows_that_are_kept_would_be_noticed(tmp_path, quick, monkeypatch):
-    from unmixnet.inference.archive import windows as cutting
+    from unmixnet.inference.archive import windows as archive_windows
 
-    monkeypatch.setattr(cutting._Run, "drop", lambda self, rows: None)
+    monkeypatch.setattr(archive_windows._Stretch, "drop", lambda self, rows: None)
     small, large = archive(tmp_path / "small", 1), archive(tmp_path / "large", 10, rows=2000)
     peak(tmp_path / "first", small, quick)
     one, ten = peak(tmp_path / "one", small, quick), peak(tmp_path / "ten", large, quick)

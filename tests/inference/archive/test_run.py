@@ -11,7 +11,7 @@ import pytest
 
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.inference.archive import run as running
-from unmixnet.inference.archive.manifest import Manifest
+from unmixnet.inference.archive.manifest import ArchiveManifest
 from unmixnet.inference.archive.run import unmix_archive
 
 from .made_up import answers, errors, rows_of, write_csv, write_parquet
@@ -67,7 +67,7 @@ def test_a_run_killed_at_any_point_goes_on_and_nothing_is_lost_or_twice(
 ):
     answer(archive, tmp_path / "whole", quick)
     count = 0
-    replace, add = os.replace, Manifest.add
+    replace, add = os.replace, ArchiveManifest.add
 
     def kill_at(now: str) -> None:
         nonlocal count
@@ -87,7 +87,7 @@ def test_a_run_killed_at_any_point_goes_on_and_nothing_is_lost_or_twice(
     with monkeypatch.context() as patch:
         patch.setattr(running, "_write_errors", lambda manifest: None)
         patch.setattr(running.os, "replace", named)
-        patch.setattr(Manifest, "add", added)
+        patch.setattr(ArchiveManifest, "add", added)
         with pytest.raises(Killed):
             answer(archive, tmp_path / "out", quick)
     left = {path.name for path in (tmp_path / "out" / "windows").iterdir()}
@@ -158,7 +158,7 @@ def test_a_clock_that_jumps_during_a_run_changes_nothing(archive, tmp_path, quic
 
 def test_two_runs_never_write_into_one_folder(archive, tmp_path, quick):
     (tmp_path / "out").mkdir()
-    manifest = Manifest.open(tmp_path / "out", quick.name, quick.digest)
+    manifest = ArchiveManifest.open(tmp_path / "out", quick.name, quick.digest)
     with pytest.raises(UnmixError, match="another run is writing into it"):
         answer(archive, tmp_path / "out", quick)
     manifest.close()
@@ -167,7 +167,7 @@ def test_two_runs_never_write_into_one_folder(archive, tmp_path, quick):
 
 def test_answers_of_two_models_are_never_mixed(archive, tmp_path, quick):
     (tmp_path / "out").mkdir()
-    Manifest.open(tmp_path / "out", "another", "0" * 64).close()
+    ArchiveManifest.open(tmp_path / "out", "another", "0" * 64).close()
     with pytest.raises(ConfigError, match=r"holds answers of another.*Name another output folder"):
         answer(archive, tmp_path / "out", quick)
 

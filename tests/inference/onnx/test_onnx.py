@@ -100,13 +100,14 @@ def test_a_solver_that_factorises_is_refused_and_the_message_says_why(tmp_path, 
 def test_the_command_tells_the_difference_of_every_output(tmp_path, monkeypatch, exported):
     from typer.testing import CliRunner
 
+    from tests.cli.commands import json_object
     from unmixnet.cli import app
 
     monkeypatch.setattr("unmixnet.inference.onnx.export.translated", lambda bundle, solver: onnx.load(exported.path))
     place = tmp_path / "encoder.onnx"
     done = CliRunner().invoke(app, ["export", "simulated", "--onnx", str(place), "--windows", "4", "--json"])
     assert done.exit_code == 0, done.output
-    told = json.loads(done.stdout)
+    told = json_object(done.stdout)
     assert told["windows"] == 4 and set(told["differences"]) == set(graph.ENCODER)
     assert place.stat().st_size == told["bytes"]
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unmixnet.inference.report import States
-from unmixnet.inference.report.chamber import SHEETS, chamber_view, layout, seats, telling_moment
+from unmixnet.inference.report.chamber import SHEETS, chamber_view, contrast_time, layout, sensors_by_cell
 
 
 def wide(answer) -> str:
@@ -23,13 +23,13 @@ def test_every_cell_edge_and_sensor_is_drawn_once(mixture):
 
 
 def test_shades_follow_the_concentrations(mixture):
-    total = mixture.states.concentration_ppm[telling_moment(mixture.states)].sum(axis=1)
+    total = mixture.states.concentration_ppm[contrast_time(mixture.states)].sum(axis=1)
     shades = [float(s) for s in re.findall(r'fill-opacity="([\d.]+)"', wide(mixture))]
     assert shades == pytest.approx(0.06 + 0.94 * total / total.max(), abs=1e-3)
 
 
 def test_rings_follow_the_coverages(mixture):
-    taken = mixture.states.coverage[telling_moment(mixture.states)].sum(axis=1)
+    taken = mixture.states.coverage[contrast_time(mixture.states)].sum(axis=1)
     rings = re.findall(r'r="([\d.]+)" stroke-dasharray="([\d.]+) ', wide(mixture))
     shares = [float(filled) / (2 * math.pi * float(radius)) for radius, filled in rings]
     assert shares == pytest.approx(taken, abs=2e-3)
@@ -55,9 +55,9 @@ def test_cells_do_not_overlap_and_stay_on_the_sheet(mixture):
 
 def test_sensors_sit_where_the_model_says_or_on_the_boards_in_turn(mixture):
     silent = dataclasses.replace(mixture, states=dataclasses.replace(mixture.states, seats=()))
-    assert seats(silent) == seats(mixture) == {f"board{m}": [m] for m in range(4)}
+    assert sensors_by_cell(silent) == sensors_by_cell(mixture) == {f"board{m}": [m] for m in range(4)}
     told = dataclasses.replace(mixture, states=dataclasses.replace(mixture.states, seats=("lid",) * 4))
-    assert seats(told) == {"lid": [0, 1, 2, 3]}
+    assert sensors_by_cell(told) == {"lid": [0, 1, 2, 3]}
 
 
 @pytest.mark.parametrize("edges", [(), ("a → b",), ("a → nowhere",), ("no arrow",), ("a → a",), ("a → b → c",)])

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmixnet.inference.report.plot import nice_scale, path, thinned, time_scale
+from unmixnet.inference.report.plot import path, thinned, time_axis, value_axis
 
 numbers = st.floats(-1e9, 1e9, allow_nan=False)
 
 
 @given(low=numbers, high=numbers)
 def test_an_axis_holds_its_values_and_has_labels_inside(low, high):
-    scale = nice_scale(np.array([low, high]))
+    scale = value_axis(np.array([low, high]))
     at = scale.at(np.array([low, high]))
     assert np.all((at > 0) & (at < 1))
     places = [float(scale.at(value)) for value, _ in scale.ticks]
@@ -42,7 +42,7 @@ def test_a_missing_value_lifts_the_pen():
 
 @pytest.mark.parametrize(("end", "last"), [(59.9, "60 s"), (180.0, "150 s"), (3600.0, "60 min"), (0.0, "1.0 s")])
 def test_time_has_a_unit_once(end, last):
-    scale = time_scale(np.linspace(0, end, 50))
+    scale = time_axis(np.linspace(0, end, 50))
     assert scale.ticks[-1][1] == last or scale.ticks[-1][1].split()[-1] == last.split()[-1]
     assert sum(" " in text for _, text in scale.ticks) == 1
     assert scale.high >= end

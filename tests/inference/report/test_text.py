@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import MarkupError
 from rich.table import Table
 
-from unmixnet.inference.report import rows, sentences, show
+from unmixnet.inference.report import print_answer, rows, sentences
 from unmixnet.inference.report.terminal import COLUMNS, closure_sentence
 
 from .hostile import HOSTILE
@@ -19,7 +19,7 @@ from .made_up import made_up
 
 def printed(answer, width: int = 120) -> str:
     out = io.StringIO()
-    show(answer, Console(file=out, width=width, force_terminal=False))
+    print_answer(answer, Console(file=out, width=width, force_terminal=False))
     return out.getvalue()
 
 

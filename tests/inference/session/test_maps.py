@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmixnet.inference.session.calibration import Map, identity
+from unmixnet.inference.session.calibration import AffineMap, identity
 from unmixnet.inference.session.maps import fit_clean_air, fit_gain, fit_offset, fit_prototype, fit_ridge
 
 M = 4
@@ -78,7 +78,7 @@ def test_clean_air_is_moved_to_where_the_bundle_has_it():
 def test_a_map_can_be_undone(shift, gain, seed):
     cross = 0.1 * np.random.default_rng(seed).normal(size=(M, M))
     cross -= np.diag(np.diag(cross))
-    found = Map(tuple(gain), tuple(shift), tuple(map(tuple, cross)))
+    found = AffineMap(tuple(gain), tuple(shift), tuple(map(tuple, cross)))
     signal = levels(7, seed=seed)
     np.testing.assert_allclose(found.undo(found.apply(signal)), signal, atol=1e-8)
     assert np.array_equal(identity(M).apply(signal), signal)

@@ -48,11 +48,11 @@ def threads(task: int) -> tuple[str, int]:
     return os.environ["PJRT_NPROC"], sum("XLAEigen" in name for name in names)
 
 
-def answer_or_die(unit, order, marker: str):
+def answer_or_die(unit, job, marker: str):
     """A task of an archive; the first to be finished is lost with its worker."""
     from unmixnet.inference.archive.task import answer_unit
 
-    done = answer_unit(unit, order)
+    done = answer_unit(unit, job)
     fall(Path(marker))
     return done
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from unmixnet.errors import UnmixError
-from unmixnet.inference.archive.inputs import Trouble, trouble_of
+from unmixnet.inference.archive.inputs import ErrorRow, error_row
 from unmixnet.recordings.channels import canonical_name
 from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.health import judge
@@ -17,7 +17,7 @@ from unmixnet.recordings.reader import read_recording
 from unmixnet.recordings.recording import ChannelHealth, Recording
 from unmixnet.recordings.trace import missing_channels
 
-__all__ = ["MOST_TEXT_BYTES", "Block", "blocks_of"]
+__all__ = ["MOST_TEXT_BYTES", "RowBlock", "blocks_of"]
 
 MOST_TEXT_BYTES = 64 << 20
 """A text recording is read as a whole, so its size bounds the memory of a worker."""
@@ -27,7 +27,7 @@ _RECORDING = "recording"
 
 
 @dataclass(frozen=True, eq=False)
-class Block:
+class RowBlock:
     """Consecutive rows of one recording.
 
     Arguments:
@@ -41,7 +41,7 @@ class Block:
     line: int
 
 
-def blocks_of(path: Path, place: str, channels: Sequence[str]) -> Iterator[Block | Trouble]:
+def blocks_of(path: Path, place: str, channels: Sequence[str]) -> Iterator[RowBlock | ErrorRow]:
     """Blocks of a file in order; what cannot be read is told instead, and the next block follows."""
     try:
         with path.open("rb") as file:
@@ -57,15 +57,15 @@ def blocks_of(path: Path, place: str, channels: Sequence[str]) -> Iterator[Block
         recording = read_recording(path, place=place)
         if absent := missing_channels(channels, recording.channels, where=place):
             raise absent
-        yield Block(recording.select(channels), "", 2)
+        yield RowBlock(recording.select(channels), "", 2)
     except UnmixError as error:
-        yield trouble_of(place, error)
+        yield error_row(place, error)
     except (OSError, MemoryError) as error:
         reason = getattr(error, "strerror", None) or type(error).__name__
-        yield trouble_of(place, UnmixError(f"the file cannot be read ({reason})", remedy="Check its permissions"))
+        yield error_row(place, UnmixError(f"the file cannot be read ({reason})", remedy="Check its permissions"))
 
 
-def _table(path: Path, place: str, channels: Sequence[str]) -> Iterator[Block | Trouble]:
+def _table(path: Path, place: str, channels: Sequence[str]) -> Iterator[RowBlock | ErrorRow]:
     """Row group by row group; a damaged one is told and passed over."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -93,13 +93,13 @@ def _table(path: Path, place: str, channels: Sequence[str]) -> Iterator[Block | 
                     done += batch.num_rows
             except (pa.ArrowException, OSError, ValueError) as error:
                 seen = f"row group {group + 1} of {file.num_row_groups} cannot be read ({str(error).splitlines()[0]})"
-                yield trouble_of(place, _refused(path, seen, "numbers in every column"), line + done)
+                yield error_row(place, _refused(path, seen, "numbers in every column"), line + done)
             line += rows
 
 
 def _blocks(
     table: Any, wanted: Sequence[str], channels: Sequence[str], place: str, line: int
-) -> Iterator[Block | Trouble]:
+) -> Iterator[RowBlock | ErrorRow]:
     """The rows of a batch, cut where another recording begins."""
     from unmixnet.recordings.formats.arrow_columns import columns_of
 
@@ -111,10 +111,10 @@ def _blocks(
         lost = np.flatnonzero(~np.isfinite(time_s[start:stop]))
         if len(lost):
             error = UnmixError(f"{len(lost)} rows have no time", remedy="Leave such rows out")
-            yield trouble_of(place, error, line + start + int(lost[0]))
+            yield error_row(place, error, line + start + int(lost[0]))
         elif stop > start:
             rows = _recording(time_s[start:stop], readings[start:stop], channels, place)
-            yield Block(rows, "" if names is None else str(names[start]), line + start)
+            yield RowBlock(rows, "" if names is None else str(names[start]), line + start)
 
 
 def _seconds(column: Any) -> np.ndarray:

@@ -12,7 +12,7 @@ from unmixnet.recordings.codes import ReadError
 from unmixnet.recordings.manifest import MANIFEST
 from unmixnet.recordings.reader import RECORDING_SUFFIXES
 
-__all__ = ["Input", "Trouble", "Unit", "inputs_of", "trouble_of", "units_of"]
+__all__ = ["ErrorRow", "Input", "Unit", "error_row", "inputs_of", "units_of"]
 
 _UNIT_BYTES, _UNIT_FILES = 4 << 20, 64
 """A task ends with the file that reaches one of them: small enough to be done anew, large enough to fill batches."""
@@ -114,7 +114,7 @@ def units_of(inputs: Iterable[Input]) -> Iterator[Unit]:
 
 
 @dataclass(frozen=True)
-class Trouble:
+class ErrorRow:
     """A row of the errors table.
 
     Arguments:
@@ -130,9 +130,9 @@ class Trouble:
     reason: str
 
 
-def trouble_of(place: str, error: UnmixError, line: int | None = None) -> Trouble:
+def error_row(place: str, error: UnmixError, line: int | None = None) -> ErrorRow:
     """An error as a row; its own line if it has one, and without the machine's path."""
     if isinstance(error, ReadError):
         line = error.line if error.line is not None else line
     said = UnmixError(error.problem, remedy=error.remedy)
-    return Trouble(place, line, "refused", str(said))
+    return ErrorRow(place, line, "refused", str(said))

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Self
 
 from unmixnet.errors import ConfigError, UnmixError
-from unmixnet.inference.archive.inputs import Input, Trouble, Unit
-from unmixnet.inference.archive.task import Done
+from unmixnet.inference.archive.inputs import ErrorRow, Input, Unit
+from unmixnet.inference.archive.task import UnitResult
 
-__all__ = ["MANIFEST", "Manifest", "Totals"]
+__all__ = ["MANIFEST", "ArchiveManifest", "Totals"]
 
 MANIFEST = "manifest.sqlite"
 _VERSION = "1"
@@ -42,7 +42,7 @@ class Totals:
     size: int
 
 
-class Manifest:
+class ArchiveManifest:
     """An open manifest; every change is on the disk before its method returns."""
 
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
@@ -91,7 +91,7 @@ class Manifest:
         """Whether a part counts."""
         return bool(self._read("SELECT 1 FROM part WHERE name = ?", name))
 
-    def add(self, unit: Unit, part: str, done: Done) -> None:
+    def add(self, unit: Unit, part: str, done: UnitResult) -> None:
         """A finished task: its part, its files and its errors, all or none of them."""
         inputs = zip(unit.inputs, done.windows, strict=True)
         with self._writing() as connection:
@@ -100,7 +100,7 @@ class Manifest:
             rows = [(one.place, one.sha256, one.size, part if n else "", n) for one, n in inputs]
             connection.executemany("INSERT OR REPLACE INTO input VALUES (?, ?, ?, ?, ?)", rows)
             connection.executemany("DELETE FROM error WHERE place = ?", [(one.place,) for one in unit.inputs])
-            errors = [(t.file, t.line, t.kind, t.reason) for t in done.troubles]
+            errors = [(t.file, t.line, t.kind, t.reason) for t in done.errors]
             connection.executemany("INSERT INTO error VALUES (?, ?, ?, ?)", errors)
 
     def forget(self, place: str, old: str, new: str, windows: int) -> None:
@@ -128,10 +128,10 @@ class Manifest:
             connection.execute(f"DELETE FROM error WHERE place IN ({gone})")
             connection.execute(f"DELETE FROM input WHERE place IN ({gone})")
 
-    def troubles(self) -> Iterator[Trouble]:
+    def errors(self) -> Iterator[ErrorRow]:
         """Rows of the errors table, by file and line; read as they are asked for."""
         cursor = self._connection.execute("SELECT place, line, kind, reason FROM error ORDER BY place, line")
-        return (Trouble(*row) for row in cursor)
+        return (ErrorRow(*row) for row in cursor)
 
     def totals(self) -> Totals:
         """Counts over everything that is answered."""

@@ -17,8 +17,8 @@ from pathlib import Path
 from unmixnet.errors import UnmixError
 from unmixnet.files.replacement import move_into_place, replacing
 from unmixnet.inference.archive.inputs import Input, Unit, inputs_of, units_of
-from unmixnet.inference.archive.manifest import Manifest, Totals
-from unmixnet.inference.archive.task import Done, Order, answer_unit, disk_full
+from unmixnet.inference.archive.manifest import ArchiveManifest, Totals
+from unmixnet.inference.archive.task import ArchiveJob, UnitResult, answer_unit, disk_full
 from unmixnet.inference.archive.workers import Local, Place, spread
 from unmixnet.inference.bundle import Bundle
 from unmixnet.inference.unmix import solver_of
@@ -53,7 +53,7 @@ def unmix_archive(
     model: Path,
     *,
     place: Place | None = None,
-    watch: Callable[[Unit, Done], None] = lambda unit, done: None,
+    watch: Callable[[Unit, UnitResult], None] = lambda unit, done: None,
 ) -> Report:
     """Answer every window of every file that is not answered yet.
 
@@ -68,15 +68,15 @@ def unmix_archive(
     began = time.monotonic()
     with disk_full(out):
         (out / PARTS).mkdir(parents=True, exist_ok=True)
-    manifest = Manifest.open(out, bundle.name, bundle.digest)
+    manifest = ArchiveManifest.open(out, bundle.name, bundle.digest)
     try:
         _tidy(manifest)
-        run = _Run(manifest, out)
+        run = _ArchiveWriter(manifest, out)
         # absolute: a worker of a cluster has another working folder
-        order = Order(str(model.resolve()), bundle.digest, str((out / PARTS).resolve()))
+        job = ArchiveJob(str(model.resolve()), bundle.digest, str((out / PARTS).resolve()))
         tasks = units_of(run.todo(inputs_of(archive, without=out)))
         try:
-            for unit, done in spread(partial(answer_unit, order=order), tasks, place or Local()):
+            for unit, done in spread(partial(answer_unit, job=job), tasks, place or Local()):
                 run.commit(unit, done)
                 watch(unit, done)
             manifest.leave_gone()
@@ -89,10 +89,10 @@ def unmix_archive(
         manifest.close()
 
 
-class _Run:
+class _ArchiveWriter:
     """Counts, and the only writer of the manifest."""
 
-    def __init__(self, manifest: Manifest, out: Path) -> None:
+    def __init__(self, manifest: ArchiveManifest, out: Path) -> None:
         self.manifest, self.parts = manifest, out / PARTS
         self.known = self.fresh = self.windows = 0
 
@@ -107,7 +107,7 @@ class _Run:
                 self._forget(one.place, part)
             yield one
 
-    def commit(self, unit: Unit, done: Done) -> None:
+    def commit(self, unit: Unit, done: UnitResult) -> None:
         """Give a part its name, then write it down."""
         name = unit.name if done.written else ""
         if name:
@@ -150,7 +150,7 @@ def _without(folder: Path, part: str, place: str) -> tuple[str, int]:
         return name, rows
 
 
-def _tidy(manifest: Manifest) -> None:
+def _tidy(manifest: ArchiveManifest) -> None:
     """Bring folder and manifest together: parts that do not count go, and files of parts that are gone come anew."""
     folder = manifest.folder / PARTS
     with disk_full(folder):
@@ -162,7 +162,7 @@ def _tidy(manifest: Manifest) -> None:
             manifest.lose(name)
 
 
-def _write_errors(manifest: Manifest) -> None:
+def _write_errors(manifest: ArchiveManifest) -> None:
     """The errors table, complete or not at all."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -171,8 +171,8 @@ def _write_errors(manifest: Manifest) -> None:
     schema = pa.schema(list(kinds.items()))
     with replacing(manifest.folder / ERRORS) as part, parquet.ParquetWriter(part, schema) as file:
         rows: list[dict] = []
-        for trouble in manifest.troubles():
-            rows.append(vars(trouble))
+        for error in manifest.errors():
+            rows.append(vars(error))
             if len(rows) == _ERRORS_AT_ONCE:
                 file.write_table(pa.Table.from_pylist(rows, schema))
                 rows = []

@@ -14,13 +14,13 @@ import numpy as np
 
 from unmixnet.errors import UnmixError
 from unmixnet.inference.archive.blocks import blocks_of
-from unmixnet.inference.archive.inputs import Trouble, Unit
+from unmixnet.inference.archive.inputs import ErrorRow, Unit
 from unmixnet.inference.archive.windows import Window, windows_of
 from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.inference.evidence import Evidence, evidence_of, run_model
 from unmixnet.inference.unmix import solver_of, verdict_of
 
-__all__ = ["BATCH", "Answerer", "Done", "Order", "answer_unit", "disk_full"]
+__all__ = ["BATCH", "Answerer", "ArchiveJob", "UnitResult", "answer_unit", "disk_full"]
 
 
 class Answerer:
@@ -41,7 +41,7 @@ class Answerer:
         fields += [pa.field(name, pa.float32()) for name in ("strength", "novelty", *each)]
         return pa.schema(fields, {"model": self.bundle.name, "digest": self.bundle.digest})
 
-    def __call__(self, windows: Sequence[Window]) -> tuple[Any, list[Trouble]]:
+    def __call__(self, windows: Sequence[Window]) -> tuple[Any, list[ErrorRow]]:
         """A table with a row for each window, but for those that have no finite answer."""
         import pyarrow as pa
 
@@ -62,7 +62,7 @@ class Answerer:
     def _judged(self, evidence: Sequence[Evidence]) -> dict[str, Any]:
         calibration, K = self.bundle.calibration, len(self.bundle.components)
         novelty = calibration.novelty
-        shares = calibration.finish(np.array([one.ratios[0] for one in evidence]).reshape(-1, K))
+        shares = calibration.to_shares(np.array([one.ratios[0] for one in evidence]).reshape(-1, K))
         low, high = calibration.intervals.of(shares)
         presence = np.array([np.asarray(one.presence)[0] for one in evidence]).reshape(-1, K)
         strange = [float("nan") if novelty is None else novelty.p_value(novelty.score(one)) for one in evidence]
@@ -78,7 +78,7 @@ class Answerer:
 
 
 @dataclass(frozen=True)
-class Order:
+class ArchiveJob:
     """What is the same for every task: the bundle's folder and digest, and where parts are written."""
 
     model: str
@@ -87,7 +87,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Done:
+class UnitResult:
     """A finished part, still under a name that readers pass over.
 
     Arguments:
@@ -97,7 +97,7 @@ class Done:
 
     written: str
     windows: tuple[int, ...]
-    troubles: tuple[Trouble, ...]
+    errors: tuple[ErrorRow, ...]
 
 
 @lru_cache(maxsize=1)
@@ -115,30 +115,30 @@ def _answerer(model: str, digest: str) -> Answerer:
     return Answerer(bundle)
 
 
-def answer_unit(unit: Unit, order: Order) -> Done:
+def answer_unit(unit: Unit, job: ArchiveJob) -> UnitResult:
     """Answer every window of some files; windows of several files share batches."""
-    answerer = _answerer(order.model, order.digest)
+    answerer = _answerer(job.model, job.digest)
     counts = {one.place: 0 for one in unit.inputs}
-    troubles: list[Trouble] = []
-    with disk_full(order.parts), _part(Path(order.parts), unit, answerer) as write:
-        for windows in _batches(_windows(answerer, unit, troubles)):
+    errors: list[ErrorRow] = []
+    with disk_full(job.parts), _part(Path(job.parts), unit, answerer) as write:
+        for windows in _batches(_windows(answerer, unit, errors)):
             table, lost = answerer(windows)
-            troubles += lost
+            errors += lost
             for place in table.column("file").to_pylist():
                 counts[place] += 1
             write(table)
         written = write.finish()
-    return Done(written, tuple(counts.values()), tuple(troubles))
+    return UnitResult(written, tuple(counts.values()), tuple(errors))
 
 
-def _windows(answerer: Answerer, unit: Unit, troubles: list[Trouble]) -> Iterator[Window]:
+def _windows(answerer: Answerer, unit: Unit, errors: list[ErrorRow]) -> Iterator[Window]:
     """Windows of all files; what could not be answered is put aside."""
     bundle = answerer.bundle
     for one in unit.inputs:
         blocks = blocks_of(Path(one.path), one.place, bundle.preprocessing.channels)
         for found in windows_of(bundle, one.place, blocks):
-            if isinstance(found, Trouble):
-                troubles.append(found)
+            if isinstance(found, ErrorRow):
+                errors.append(found)
             else:
                 yield found
 
@@ -214,9 +214,9 @@ BATCH = 128
 """Windows that are answered together: several of the compiled programs' fixed batches."""
 
 
-def _lost(window: Window) -> Trouble:
+def _lost(window: Window) -> ErrorRow:
     reason = (
         f"the model gives no finite answer from {window.start_s:.6g} s to {window.end_s:.6g} s. "
         "Check the readings with `unmixnet check`."
     )
-    return Trouble(window.file, None, "refused", reason)
+    return ErrorRow(window.file, None, "refused", reason)

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from unmixnet.errors import ConfigError, UnmixError
-from unmixnet.inference.archive.blocks import Block
-from unmixnet.inference.archive.inputs import Trouble, trouble_of
+from unmixnet.inference.archive.blocks import RowBlock
+from unmixnet.inference.archive.inputs import ErrorRow, error_row
 from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.recordings.preprocessing import Baseline, Preprocessing, early_level
 from unmixnet.recordings.recording import Recording
@@ -43,7 +43,7 @@ class Window:
 
 
 @dataclass(eq=False)
-class _Run:
+class _Stretch:
     """Rows without a jump: those that are still needed, and how far windows have come."""
 
     rate_Hz: float
@@ -63,13 +63,13 @@ class _Run:
         self.signal, self.time_s, self.first = self.signal[rows:], self.time_s[rows:], self.first + rows
 
 
-def windows_of(bundle: Bundle, place: str, blocks: Iterable[Block | Trouble]) -> Iterator[Window | Trouble]:
+def windows_of(bundle: Bundle, place: str, blocks: Iterable[RowBlock | ErrorRow]) -> Iterator[Window | ErrorRow]:
     """Windows of a file, with what could not be answered told in between."""
     _check(bundle.preprocessing)
     cutter: _Cutter | None = None
     jumps = 0
     for block in blocks:
-        if isinstance(block, Trouble):
+        if isinstance(block, ErrorRow):
             yield block
             if cutter is not None:
                 cutter.run, cutter.told = None, True
@@ -78,24 +78,24 @@ def windows_of(bundle: Bundle, place: str, blocks: Iterable[Block | Trouble]) ->
             yield from () if cutter is None else cutter.end()
             cutter = _Cutter(bundle, place, block)
         for found in cutter.feed(block):
-            jumps += isinstance(found, Trouble) and found.kind == "jump"
+            jumps += isinstance(found, ErrorRow) and found.kind == "jump"
             if isinstance(found, Window) or found.kind == "refused" or jumps <= _MOST_JUMPS:
                 yield found
     yield from () if cutter is None else cutter.end()
     if jumps > _MOST_JUMPS:
-        yield Trouble(place, None, "jump", f"time jumps {jumps} times; the first {_MOST_JUMPS} are listed")
+        yield ErrorRow(place, None, "jump", f"time jumps {jumps} times; the first {_MOST_JUMPS} are listed")
 
 
 class _Cutter:
     """Cuts one recording, given block by block."""
 
-    def __init__(self, bundle: Bundle, place: str, first: Block) -> None:
+    def __init__(self, bundle: Bundle, place: str, first: RowBlock) -> None:
         self.bundle, self.place, self.name, self.line = bundle, place, first.name, first.line
         self.ready: Preprocessing | None = None
-        self.run: _Run | None = None
+        self.run: _Stretch | None = None
         self.told, self.longest_s = False, 0.0
 
-    def feed(self, block: Block) -> Iterator[Window | Trouble]:
+    def feed(self, block: RowBlock) -> Iterator[Window | ErrorRow]:
         """Windows that these rows complete."""
         try:
             whole, _ = without_gaps(block.rows)
@@ -103,13 +103,13 @@ class _Cutter:
             signal = self.ready.signal(whole)
         except UnmixError as error:
             self.run, self.told = None, True
-            yield trouble_of(self.place, error, block.line)
+            yield error_row(self.place, error, block.line)
             return
         for start, stop, jump in _runs(whole.time_s, self.run):
             if jump:
                 yield _jump(self.place, block, start, self.run)
                 self.run = None
-            self.run = self.run or _Run(whole.sample_rate_Hz, signal[:0], whole.time_s[:0])
+            self.run = self.run or _Stretch(whole.sample_rate_Hz, signal[:0], whole.time_s[:0])
             self.run.add(signal[start:stop], whole.time_s[start:stop])
             for window in _ready(self.bundle, self.place, self.name, self.run):
                 self.told = True
@@ -117,13 +117,13 @@ class _Cutter:
             rows = self.run.first + len(self.run.signal)
             self.longest_s = max(self.longest_s, rows / self.run.rate_Hz)
 
-    def end(self) -> Iterator[Trouble]:
+    def end(self) -> Iterator[ErrorRow]:
         """A recording that gave no window, and no reason yet, was too short for one."""
         if not self.told:
             needed = self.bundle.spec.window / self.bundle.spec.rate_Hz
             which = f"the recording {self.name!r}" if self.name else "the recording"
             problem = f"{which} has {self.longest_s:.3g} s without a jump, the model needs at least {needed:.3g} s"
-            yield trouble_of(self.place, UnmixError(problem, remedy=f"Record for {needed:.3g} s or longer"), self.line)
+            yield error_row(self.place, UnmixError(problem, remedy=f"Record for {needed:.3g} s or longer"), self.line)
 
 
 def _check(ready: Preprocessing) -> None:
@@ -143,7 +143,7 @@ def _at_start(ready: Preprocessing, rows: Recording) -> Preprocessing:
     return replace(ready, baseline=Baseline.REFERENCE, reference={rows.device: tuple(level.tolist())})
 
 
-def _runs(time_s: np.ndarray, run: _Run | None) -> Iterator[tuple[int, int, bool]]:
+def _runs(time_s: np.ndarray, run: _Stretch | None) -> Iterator[tuple[int, int, bool]]:
     """First row, end, and whether time jumped before it, of every stretch of a block."""
     step = np.diff(time_s)
     known = 1 / run.rate_Hz if run is not None else 0.0
@@ -156,15 +156,15 @@ def _runs(time_s: np.ndarray, run: _Run | None) -> Iterator[tuple[int, int, bool
         yield start, stop, start in edges
 
 
-def _jump(place: str, block: Block, row: int, run: _Run | None) -> Trouble:
+def _jump(place: str, block: RowBlock, row: int, run: _Stretch | None) -> ErrorRow:
     time_s = block.rows.time_s
     before = time_s[row - 1] if row else run.time_s[-1] if run is not None and len(run.time_s) else time_s[row]
     by = time_s[row] - before
     said = f"time jumps {'back' if by < 0 else 'on'} by {abs(by):.6g} s, to {time_s[row]:.6g} s"
-    return Trouble(place, block.line + row, "jump", f"{said}; windows end before it and begin anew after it")
+    return ErrorRow(place, block.line + row, "jump", f"{said}; windows end before it and begin anew after it")
 
 
-def _ready(bundle: Bundle, place: str, name: str, run: _Run) -> Iterator[Window]:
+def _ready(bundle: Bundle, place: str, name: str, run: _Stretch) -> Iterator[Window]:
     """Every window that the rows suffice for; rows that no later window needs are dropped."""
     size, stride, target = bundle.spec.window, bundle.spec.stride, bundle.spec.rate_Hz
     b, whole = rows_per_sample(run.rate_Hz, target)
@@ -184,7 +184,7 @@ def _ready(bundle: Bundle, place: str, name: str, run: _Run) -> Iterator[Window]
     run.drop(int(np.floor(run.sample * b)) - 1 - run.first)
 
 
-def _samples(run: _Run, start: int, stop: int, b: float, whole: bool) -> np.ndarray:
+def _samples(run: _Stretch, start: int, stop: int, b: float, whole: bool) -> np.ndarray:
     """Samples start … stop − 1 of a run, float32."""
     if whole:
         n = int(b)

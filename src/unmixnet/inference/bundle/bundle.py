@@ -1,7 +1,9 @@
-"""Which recordings a model has seen: their places, and the SHA-256 of their readings."""
+"""A trained model with what it needs to answer, where to find it, and which recordings it has seen."""
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
@@ -19,30 +21,30 @@ from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.recordings.recording import Recording
 from unmixnet.recordings.trace import Trace, trace_of
 
-__all__ = ["Bundle", "Seen", "find_bundle", "overlap", "packaged", "seen"]
+__all__ = ["Bundle", "SeenRecording", "find_bundle", "overlap", "packaged", "seen_recording"]
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenRecording:
     """A recording by its place and by its readings; a renamed copy has another place and the same readings."""
 
     path: str
     sha256: str
 
 
-def seen(recording: Recording) -> Seen:
+def seen_recording(recording: Recording) -> SeenRecording:
     """The mark of a recording; the order of its channels does not matter."""
     digest = hashlib.sha256()
     for name in sorted(recording.channels):
         digest.update(name.encode("utf-8") + b"\0")
         digest.update(np.ascontiguousarray(recording.column(name), dtype="<f8").tobytes())
-    return Seen(recording.path, digest.hexdigest())
+    return SeenRecording(recording.path, digest.hexdigest())
 
 
-def overlap(recordings: Iterable[Recording], known: Iterable[Seen]) -> list[str]:
+def overlap(recordings: Iterable[Recording], known: Iterable[SeenRecording]) -> list[str]:
     """Places of those recordings whose readings are known."""
-    digests = {one.sha256 for one in known}
-    return [recording.path for recording in recordings if seen(recording).sha256 in digests]
+    digests = {recording.sha256 for recording in known}
+    return [recording.path for recording in recordings if seen_recording(recording).sha256 in digests]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class Bundle:
     model: PyTree = field(repr=False)
     calibration: Calibration = field(repr=False)
     card: str = field(repr=False)
-    recordings: tuple[Seen, ...] = field(default=(), repr=False)
+    recordings: tuple[SeenRecording, ...] = field(default=(), repr=False)
     training: Mapping[str, Any] = field(default_factory=dict, repr=False)
     digest: str = ""
 
@@ -104,21 +106,27 @@ class Bundle:
 def packaged() -> dict[str, Path]:
     """Bundles that ship with the package, by name."""
     home = Path(str(files("unmixnet") / "bundles"))
-    found = sorted(path for path in home.iterdir() if (path / MANIFEST).is_file()) if home.is_dir() else []
-    return {path.name: path for path in found}
+    folders = sorted(path for path in home.iterdir() if (path / MANIFEST).is_file()) if home.is_dir() else []
+    return {path.name: path for path in folders}
 
 
 def find_bundle(name_or_path: str | Path) -> Path:
     """The folder of a bundle: a packaged name, the folder itself, or the folder of the training that made it."""
-    text = str(name_or_path)
-    known, place = packaged(), Path(name_or_path)
+    known = packaged()
+    if not isinstance(name_or_path, str | os.PathLike):
+        raise ConfigError(
+            f"a bundle is named by a {type(name_or_path).__name__}, expected a name or a path",
+            remedy=f"Name one of {', '.join(known)}, or the folder that `unmixnet train` wrote",
+        )
+    text = os.fsdecode(name_or_path)
     if text in known:  # first, so that a folder of that name in the working folder does not take its place unnoticed
         return known[text]
-    for folder in (place, place / "bundle"):
-        if (folder / MANIFEST).is_file():
-            return folder
+    for folder in (Path(text), Path(text) / "bundle"):
+        with suppress(OSError):  # a name that no disk can hold, a folder that may not be entered
+            if (folder / MANIFEST).is_file():
+                return folder
     shipped = f"packaged are {', '.join(known)}" if known else "none are packaged"
     raise ConfigError(
-        f"no bundle {text!r}: {shipped}, and there is no such folder with a {MANIFEST}",
+        f"there is no bundle {text[:200]!r}: {shipped}, and there is no such folder with a {MANIFEST}",
         remedy="Name a packaged bundle, or the folder that `unmixnet train` wrote",
     )

@@ -175,13 +175,13 @@ class Calibration:
     background: Background = field(default_factory=Background)
     novelty: Novelty | None = None
 
-    def finish(self, ratios: np.ndarray) -> np.ndarray:
+    def to_shares(self, ratios: np.ndarray) -> np.ndarray:
         """Shares (…, K) from ratios (…, K)."""
         return projected(sharpened(ratios, self.temperature), self.support)
 
     def shares(self, windows: np.ndarray) -> np.ndarray:
         """Shares (K,) of a recording from the ratios (n, K) of its windows."""
-        return self.finish(windows.mean(axis=0))
+        return self.to_shares(windows.mean(axis=0))
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; `from_json` gives an equal object."""

@@ -19,7 +19,7 @@ from jaxtyping import PyTree
 
 from unmixnet.errors import UnmixError
 from unmixnet.files import Artefact, ArtefactError, read_artefact, write_artefact
-from unmixnet.inference.bundle.bundle import Bundle, Seen, find_bundle
+from unmixnet.inference.bundle.bundle import Bundle, SeenRecording, find_bundle
 from unmixnet.inference.bundle.calibration import Calibration
 from unmixnet.model.predict import single_precision
 from unmixnet.model.spec import ModelSpec, build_model
@@ -76,7 +76,7 @@ def load_bundle(folder: str | Path) -> Bundle:
             None,
             Calibration.from_json(kept.documents["calibration.json"]),
             str(kept.documents["card.md"]),
-            tuple(Seen(str(entry["path"]), str(entry["sha256"])) for entry in stored["recordings"]),
+            tuple(SeenRecording(str(entry["path"]), str(entry["sha256"])) for entry in stored["recordings"]),
             stored["config"],
             kept.digest,
         )

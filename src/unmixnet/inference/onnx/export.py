@@ -22,14 +22,14 @@ from unmixnet.inference.onnx.graph import ENCODER, SOLVER, model_of, needed, tra
 from unmixnet.inference.onnx.plain import ExportError
 from unmixnet.model.predict import encode, solve
 
-__all__ = ["TOLERANCE", "Checked", "ExportError", "Exported", "check_onnx", "exactly", "export_onnx"]
+__all__ = ["TOLERANCE", "ExportCheck", "ExportError", "Exported", "check_onnx", "exactly", "export_onnx"]
 
 TOLERANCE = 1e-5
 """Largest difference of an output from jax's that is accepted, over one or the size of the output."""
 
 
 @dataclass(frozen=True)
-class Checked:
+class ExportCheck:
     """How far a file is from the model, over all windows and entries.
 
     Arguments:
@@ -57,7 +57,7 @@ class Exported:
     """
 
     path: Path
-    checked: Checked
+    checked: ExportCheck
     size: int
     solver: bool
 
@@ -99,7 +99,7 @@ def check_onnx(
     solver: bool = False,
     exact: bool = False,
     seed: int = 0,
-) -> Checked:
+) -> ExportCheck:
     """Difference between ONNX Runtime and jax on so many random windows, or on given ones of shape (n, T, M).
 
     The first window is run alone and the others together, so that a graph which mixes windows is noticed.
@@ -116,7 +116,7 @@ def check_onnx(
         raise ExportError(f"the file has the outputs {names}, expected {list(expected)}", remedy="Export it anew")
     runs = [session.run(None, {"signal": part}) for part in np.split(Y, [1]) if len(part)]
     found = [np.concatenate(parts) for parts in zip(*runs, strict=True)]
-    return Checked(
+    return ExportCheck(
         {name: _difference(one, expected[name]) for name, one in zip(names, found, strict=True)}, windows=len(Y)
     )
 

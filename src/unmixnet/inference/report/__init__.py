@@ -1,12 +1,12 @@
 """The answer of `unmixnet unmix`: as data, as words, as JSON, and as a page for somebody who does not program.
 
-`show(answer)` prints it, `to_json(answer)` is one object, `write_report(answer, folder)` writes the page.
+`print_answer(answer)` prints it, `to_json(answer)` is one object, `write_report(answer, folder)` writes the page.
 """
 
 from unmixnet.inference.answer import Answer, AnswerError, ClosureReport, States, Verdict
 from unmixnet.inference.report.folder import write_report
 from unmixnet.inference.report.json import to_json
-from unmixnet.inference.report.terminal import rows, sentences, show
+from unmixnet.inference.report.terminal import print_answer, rows, sentences
 from unmixnet.inference.report.words import headline
 
 __all__ = [
@@ -16,9 +16,9 @@ __all__ = [
     "States",
     "Verdict",
     "headline",
+    "print_answer",
     "rows",
     "sentences",
-    "show",
     "to_json",
     "write_report",
 ]

@@ -9,7 +9,18 @@ from unmixnet.files.printable import printable
 from unmixnet.inference.answer import Answer, States
 from unmixnet.inference.report.formatting import clipped, factor, markup, percent, scientific
 
-__all__ = ["SHEETS", "Link", "Point", "Sheet", "chamber_view", "layout", "link", "link_ends", "seats", "telling_moment"]
+__all__ = [
+    "SHEETS",
+    "Link",
+    "Point",
+    "Sheet",
+    "chamber_view",
+    "contrast_time",
+    "layout",
+    "link",
+    "link_ends",
+    "sensors_by_cell",
+]
 
 Point = tuple[float, float]
 _ARROW = " → "
@@ -115,13 +126,13 @@ _RINGS = 2
 _ABOUT = "The chamber: cells coloured by concentration, lines by flux, rings by coverage of the sensors"
 
 
-def telling_moment(states: States) -> int:
+def contrast_time(states: States) -> int:
     """Index of the time at which the cells differ most."""
     total = np.nan_to_num(states.concentration_ppm).sum(axis=2)
     return int(np.argmax(np.ptp(total, axis=1))) if total.size else 0
 
 
-def seats(answer: Answer) -> dict[str, list[int]]:
+def sensors_by_cell(answer: Answer) -> dict[str, list[int]]:
     """Sensors in each cell. Where the model does not say, those of the portable e-nose sit on its boards in turn."""
     states = answer.states
     boards = [name for name in states.cells if name.startswith("board")]
@@ -151,7 +162,7 @@ def _graph(answer: Answer, sheet: Sheet) -> str:
 
 def _lines(states: States, places: list[Point], radius: float, sheet: Sheet) -> str:
     """Width by the size of the flux summed over the components, arrow along their net flux."""
-    flux = np.nan_to_num(states.flux_mol_m2_s[telling_moment(states)])
+    flux = np.nan_to_num(states.flux_mol_m2_s[contrast_time(states)])
     size, net = np.abs(flux).sum(axis=1), flux.sum(axis=1)
     most = float(size.max(initial=0.0)) or 1.0
     drawn = []
@@ -178,8 +189,8 @@ def _line(shape: Link, share: float, title: str) -> str:
 
 
 def _cells(answer: Answer, places: list[Point], radius: float, sheet: Sheet) -> str:
-    states, seated = answer.states, seats(answer)
-    total = np.nan_to_num(states.concentration_ppm[telling_moment(states)]).sum(axis=1)
+    states, seated = answer.states, sensors_by_cell(answer)
+    total = np.nan_to_num(states.concentration_ppm[contrast_time(states)]).sum(axis=1)
     most = float(total.max(initial=0.0)) or 1.0
     discs, words = [], []
     for v, name in enumerate(states.cells):
@@ -199,7 +210,7 @@ def _disc(at: Point, radius: float, shade: float) -> str:
 
 def _rings(answer: Answer, sensors: list[int], at: Point, radius: float) -> tuple[str, tuple[str, ...]]:
     """A ring per sensor around its cell, filled as far as its sites are taken; and the words for it."""
-    taken = np.nan_to_num(answer.states.coverage[telling_moment(answer.states)]).sum(axis=1)
+    taken = np.nan_to_num(answer.states.coverage[contrast_time(answer.states)]).sum(axis=1)
     if len(sensors) > _RINGS:
         mean = float(taken[sensors].mean())
         return _ring(at, radius + 5, mean), (_sensor(f"{len(sensors)} sensors", mean),)

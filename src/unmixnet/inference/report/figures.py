@@ -5,9 +5,9 @@ import numpy as np
 from unmixnet.files.printable import printable
 from unmixnet.inference.answer import Answer, Verdict
 from unmixnet.inference.report.bars import COLOURED, colour_of
-from unmixnet.inference.report.chamber import chamber_view, seats, telling_moment
+from unmixnet.inference.report.chamber import chamber_view, contrast_time, sensors_by_cell
 from unmixnet.inference.report.formatting import clipped, factor, markup, percent
-from unmixnet.inference.report.plot import Line, Scale, areas, curves, frame, nice_scale, time_scale
+from unmixnet.inference.report.plot import Axis, Line, areas, curves, frame, time_axis, value_axis
 from unmixnet.inference.report.words import explained, leading, shortened
 
 __all__ = ["chamber_section", "share_section", "trace_section"]
@@ -22,7 +22,7 @@ def trace_section(answer: Answer) -> str:
     if not answer.channels or not len(answer.time_s):
         return ""
     _, each = explained(answer)
-    x = time_scale(answer.time_s)
+    x = time_axis(answer.time_s)
     panels = [_trace(answer, m, float(each[m]), x) for m in range(len(answer.channels))]
     wide = "two" if len(panels) <= 4 else "many"
     folded = _fold(panels[_AT_ONCE:], wide)
@@ -35,9 +35,9 @@ def trace_section(answer: Answer) -> str:
     )
 
 
-def _trace(answer: Answer, m: int, share: float, x: Scale) -> str:
+def _trace(answer: Answer, m: int, share: float, x: Axis) -> str:
     measured, reconstructed = answer.measured[:, m], answer.reconstructed[:, m]
-    y = nice_scale(measured, reconstructed)
+    y = value_axis(measured, reconstructed)
     lines = [Line(measured, "var(--measured)", 3.2), Line(reconstructed, "var(--accent)", 1.7)]
     told = "does not move" if not np.isfinite(share) else f"{percent(max(share, 0.0))} explained"
     told = "no signal" if answer.verdict is Verdict.NOTHING else told
@@ -91,8 +91,8 @@ def share_section(answer: Answer) -> str:
         return ""
     shown = leading(answer, COLOURED)
     parts = _parts(answer.window_ratios, shown)
-    x = time_scale(answer.time_s, answer.window_time_s)
-    y = Scale(0.0, 1.0, ((0.0, "0"), (0.5, "50 %"), (1.0, "100 %")))
+    x = time_axis(answer.time_s, answer.window_time_s)
+    y = Axis(0.0, 1.0, ((0.0, "0"), (0.5, "50 %"), (1.0, "100 %")))
     drawing = areas(answer.window_time_s, parts, _colours(len(parts), len(shown)), x, y)
     plot = frame(drawing, x, y, about="Shares of the components along the recording", height_px=170)
     doubt = "" if answer.trusted else " They are grey because they should not be trusted."
@@ -109,7 +109,7 @@ def chamber_section(answer: Answer) -> str:
     graph = chamber_view(answer)
     if not graph:
         return ""
-    moment = telling_moment(states)
+    moment = contrast_time(states)
     top = float(np.nan_to_num(states.concentration_ppm[moment]).sum(axis=1).max(initial=0.0))
     shown = leading(answer, COLOURED)
     keys = (
@@ -134,11 +134,11 @@ def _seconds(time: float) -> str:
 
 def _concentration(answer: Answer, shown: list[int], tall: int) -> str:
     states = answer.states
-    seated = [states.cells.index(cell) for cell in seats(answer)] or list(range(len(states.cells)))
+    seated = [states.cells.index(cell) for cell in sensors_by_cell(answer)] or list(range(len(states.cells)))
     near = states.concentration_ppm[:, seated].mean(axis=1)
     lines = [Line(near[:, k], colour_of(rank)) for rank, k in enumerate(shown)]
-    x, y = time_scale(states.time_s), nice_scale(near[:, shown], zero=True)
-    where = "At the sensors" if seats(answer) else "Mean of all cells"
+    x, y = time_axis(states.time_s), value_axis(near[:, shown], zero=True)
+    where = "At the sensors" if sensors_by_cell(answer) else "Mean of all cells"
     plot = frame(curves(states.time_s, lines, x, y), x, y, about=f"{where}: concentration in time", height_px=tall)
     return _panel(where, "ppm, implied", plot)
 
@@ -152,7 +152,7 @@ def _flux(answer: Answer, shown: list[int], tall: int) -> str:
     most = float(np.abs(np.nan_to_num(flux)).max(initial=0.0))
     size, prefix = next(((s, p) for s, p in _PREFIXES if most * s >= 1), (1.0, "") if most == 0 else _PREFIXES[-1])
     lines = [Line(size * flux[:, rank], colour_of(rank)) for rank in range(len(shown))]
-    x, y = time_scale(states.time_s), nice_scale(size * flux, zero=True)
+    x, y = time_axis(states.time_s), value_axis(size * flux, zero=True)
     plot = frame(curves(states.time_s, lines, x, y), x, y, about="Diffusive flux in time", height_px=tall)
     return _panel(f"Flux, {printable(states.edges[edge])}", f"{prefix}mol/(m² s)", plot)
 
@@ -162,9 +162,9 @@ def _coverage(answer: Answer, shown: list[int], tall: int) -> str:
     states, M = answer.states, min(len(answer.channels), _AT_ONCE)
     if not M:
         return ""
-    x = time_scale(states.time_s)
+    x = time_axis(states.time_s)
     names = [printable(name) or f"channel {m + 1}" for m, name in enumerate(answer.channels[:M])]
-    y = Scale(0.0, float(M), tuple((M - 1 - m + 0.42, name) for m, name in enumerate(names)))
+    y = Axis(0.0, float(M), tuple((M - 1 - m + 0.42, name) for m, name in enumerate(names)))
     full = max(float(np.nan_to_num(states.coverage).sum(axis=2).max(initial=0.0)), 1e-12)
     drawing = "".join(
         areas(states.time_s, parts, _colours(len(parts), len(shown)), x, y, base=float(M - 1 - m))

@@ -11,7 +11,7 @@ import numpy as np
 
 from unmixnet.inference.report.formatting import markup
 
-__all__ = ["Line", "Scale", "areas", "curves", "frame", "nice_scale", "path", "thinned", "time_scale"]
+__all__ = ["Axis", "Line", "areas", "curves", "frame", "path", "thinned", "time_axis", "value_axis"]
 
 _SIDE = 1000
 """Side of the stretched coordinate square."""
@@ -30,7 +30,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Scale:
+class Axis:
     """A linear axis: its ends, and labels at some values."""
 
     low: float
@@ -42,7 +42,7 @@ class Scale:
         return (np.asarray(values, float) - self.low) / (self.high - self.low)
 
 
-def nice_scale(*arrays: np.ndarray, zero: bool = False, count: int = 5) -> Scale:
+def value_axis(*arrays: np.ndarray, zero: bool = False, count: int = 5) -> Axis:
     """An axis that holds all finite values, with about `count` round labels."""
     finite = [array[np.isfinite(array)] for array in map(np.asarray, arrays)]
     values = np.concatenate([np.zeros(1 if zero else 0), *(array.ravel() for array in finite)])
@@ -53,10 +53,10 @@ def nice_scale(*arrays: np.ndarray, zero: bool = False, count: int = 5) -> Scale
     margin = 0.06 * (high - low)
     low = low if zero and low == 0 else low - margin
     high = high if zero and high == 0 else high + margin
-    return Scale(low, high, _ticks(low, high, count))
+    return Axis(low, high, _ticks(low, high, count))
 
 
-def time_scale(*times: np.ndarray) -> Scale:
+def time_axis(*times: np.ndarray) -> Axis:
     """Seconds, or minutes for what lasts longer than a quarter of an hour; the last label names the unit."""
     known = [time[np.isfinite(time)] for time in times if np.isfinite(time).any()]
     low, high = (min(float(t.min()) for t in known), max(float(t.max()) for t in known)) if known else (0.0, 1.0)
@@ -68,7 +68,7 @@ def time_scale(*times: np.ndarray) -> Scale:
     high = max([high, *(value for value, _ in ticks)])
     if ticks:
         ticks[-1] = (ticks[-1][0], f"{ticks[-1][1]} {unit}")
-    return Scale(low, high, tuple(ticks))
+    return Axis(low, high, tuple(ticks))
 
 
 def _ticks(low: float, high: float, count: int) -> tuple[tuple[float, str], ...]:
@@ -110,7 +110,7 @@ def path(x: np.ndarray, y: np.ndarray) -> str:
     return "".join(parts)
 
 
-def curves(time: np.ndarray, lines: Sequence[Line], x: Scale, y: Scale) -> str:
+def curves(time: np.ndarray, lines: Sequence[Line], x: Axis, y: Axis) -> str:
     """The lines as SVG."""
     drawn = []
     for line in lines:
@@ -124,7 +124,7 @@ def curves(time: np.ndarray, lines: Sequence[Line], x: Scale, y: Scale) -> str:
 
 
 def areas(
-    time: np.ndarray, parts: Sequence[np.ndarray], colours: Sequence[str], x: Scale, y: Scale, *, base: float = 0.0
+    time: np.ndarray, parts: Sequence[np.ndarray], colours: Sequence[str], x: Axis, y: Axis, *, base: float = 0.0
 ) -> str:
     """The parts stacked on each other from `base` upwards, as SVG."""
     kept = np.unique(np.linspace(0, len(time) - 1, min(len(time), _MOST_POINTS // 3)).astype(int))
@@ -139,7 +139,7 @@ def areas(
     return "".join(drawn)
 
 
-def frame(drawing: str, x: Scale, y: Scale, *, about: str, height_px: int = 140, rules: bool = True) -> str:
+def frame(drawing: str, x: Axis, y: Axis, *, about: str, height_px: int = 140, rules: bool = True) -> str:
     """A plot: grid, drawing, and labels outside the stretched square."""
     grid = "".join(
         f'<line class="rule" x1="0" x2="{_SIDE}" y1="{h:.1f}" y2="{h:.1f}"/>'

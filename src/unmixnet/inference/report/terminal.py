@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-__all__ = ["COLUMNS", "rows", "sentences", "share_table", "show"]
+__all__ = ["COLUMNS", "print_answer", "rows", "sentences", "share_table"]
 
 COLUMNS = ("component", "share", "90 % interval", "presence")
 
@@ -75,7 +75,7 @@ def share_table(answer: Answer) -> "Table":
     return table
 
 
-def show(answer: Answer, console: "Console | None" = None) -> None:
+def print_answer(answer: Answer, console: "Console | None" = None) -> None:
     """Print the whole answer on stdout, or on the given console."""
     from rich.console import Console
     from rich.text import Text

@@ -9,7 +9,7 @@ from unmixnet.inference.answer import Answer, ClosureReport, Verdict
 from unmixnet.inference.report.formatting import clipped, factor, percent, scientific
 
 __all__ = [
-    "Law",
+    "LawCheck",
     "caution",
     "explained",
     "familiarity_words",
@@ -175,7 +175,7 @@ def explained(answer: Answer) -> tuple[float, np.ndarray]:
 
 
 @dataclass(frozen=True)
-class Law:
+class LawCheck:
     """One law, how well the rollout keeps it, and what that means."""
 
     name: str
@@ -189,7 +189,7 @@ class Law:
         return "closes" if self.violation <= _CLOSED else "nearly" if self.violation <= _NEARLY else "open"
 
 
-def laws(closure: ClosureReport) -> tuple[Law, ...]:
+def laws(closure: ClosureReport) -> tuple[LawCheck, ...]:
     """The four laws of a closed rollout."""
     rows = (
         ("Mass balance", "no odorant appears or vanishes in any cell", closure.mass_error, "mass is conserved to"),
@@ -207,4 +207,4 @@ def laws(closure: ClosureReport) -> tuple[Law, ...]:
             "sensor sites add up to one within",
         ),
     )
-    return tuple(Law(name, means, value, f"{words} {scientific(value)}") for name, means, value, words in rows)
+    return tuple(LawCheck(name, means, value, f"{words} {scientific(value)}") for name, means, value, words in rows)

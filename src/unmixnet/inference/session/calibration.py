@@ -19,15 +19,15 @@ from unmixnet.errors import ConfigError
 if TYPE_CHECKING:
     from unmixnet.inference.bundle import Bundle
 
-__all__ = ["SCHEMA", "Map", "SessionCalibration", "identity"]
+__all__ = ["SCHEMA", "AffineMap", "SessionCalibration", "identity"]
 
-SCHEMA = "unmixnet.inference.session/1"
+SCHEMA = "unmixnet.session/1"
 _LARGEST = 1_000_000
 """Characters of a calibration file; a larger one is none."""
 
 
 @dataclass(frozen=True)
-class Map:
+class AffineMap:
     """An affine map of M signals; `cross` is empty or (M, M)."""
 
     gain: tuple[float, ...]
@@ -49,9 +49,9 @@ class Map:
         )
 
 
-def identity(M: int) -> Map:
+def identity(M: int) -> AffineMap:
     """The map that changes nothing."""
-    return Map((1.0,) * M, (0.0,) * M)
+    return AffineMap((1.0,) * M, (0.0,) * M)
 
 
 @dataclass(frozen=True)
@@ -97,9 +97,9 @@ class SessionCalibration:
             )
 
     @property
-    def map(self) -> Map:
+    def map(self) -> AffineMap:
         """The map alone."""
-        return Map(self.gain, self.offset, self.cross)
+        return AffineMap(self.gain, self.offset, self.cross)
 
     @property
     def sentence(self) -> str:

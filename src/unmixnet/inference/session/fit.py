@@ -8,7 +8,7 @@ import numpy as np
 
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.bundle import Bundle
-from unmixnet.inference.session.calibration import Map, SessionCalibration, identity
+from unmixnet.inference.session.calibration import AffineMap, SessionCalibration, identity
 from unmixnet.inference.session.maps import fit_clean_air, fit_gain, fit_offset, fit_prototype, fit_ridge
 from unmixnet.inference.session.references import Reference, own_clean_air, references_of, traces_of
 from unmixnet.inference.session.solver_gain import Priors, fit_solver_gain
@@ -76,7 +76,7 @@ def fit_session(
     )
 
 
-def fit_map(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, method: str) -> Map:
+def fit_map(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, method: str) -> AffineMap:
     """The map that one method finds; without references, clean air alone."""
     M = len(bundle.spec.air)
     if method == "none" or (not known and not len(clean)):
@@ -86,7 +86,7 @@ def fit_map(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, metho
     if method == "solver":
         return fit_solver_gain(known, priors_of(bundle), clean)
     session, master = np.stack([one.level for one in known]), np.stack([one.master for one in known])
-    plain: dict[str, Callable[..., Map]] = {"offset": fit_offset, "prototype": fit_prototype}
+    plain: dict[str, Callable[..., AffineMap]] = {"offset": fit_offset, "prototype": fit_prototype}
     if method in plain:
         return plain[method](session, master)
     # clean air is a reference too: a recording that brings its own has seen it, whatever its gain
@@ -122,7 +122,7 @@ def _left_out(
     }
 
 
-def _error(bundle: Bundle, known: Sequence[Reference], maps: Sequence[Map]) -> float:
+def _error(bundle: Bundle, known: Sequence[Reference], maps: Sequence[AffineMap]) -> float:
     """MAE of the shares of references, each with its own map."""
     if not known:
         return float("nan")

@@ -4,46 +4,46 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from unmixnet.inference.session.calibration import Map
+from unmixnet.inference.session.calibration import AffineMap
 
 __all__ = ["fit_clean_air", "fit_gain", "fit_offset", "fit_prototype", "fit_ridge"]
 
 
-def fit_clean_air(clean: np.ndarray, air: Sequence[float]) -> Map:
+def fit_clean_air(clean: np.ndarray, air: Sequence[float]) -> AffineMap:
     """From levels of k recordings of clean air, (k, M), and the bundle's clean-air signal, (M,)."""
-    return Map((1.0,) * clean.shape[1], tuple((np.array(air) - clean.mean(axis=0)).tolist()))
+    return AffineMap((1.0,) * clean.shape[1], tuple((np.array(air) - clean.mean(axis=0)).tolist()))
 
 
-def fit_offset(session: np.ndarray, master: np.ndarray) -> Map:
+def fit_offset(session: np.ndarray, master: np.ndarray) -> AffineMap:
     """From levels of k references, (k, M) each."""
-    return Map((1.0,) * session.shape[1], tuple(np.mean(master - session, axis=0).tolist()))
+    return AffineMap((1.0,) * session.shape[1], tuple(np.mean(master - session, axis=0).tolist()))
 
 
-def fit_gain(session: np.ndarray, master: np.ndarray, *, shrink: float = 0.3) -> Map:
+def fit_gain(session: np.ndarray, master: np.ndarray, *, shrink: float = 0.3) -> AffineMap:
     """From levels of k references (and of clean air), (k, M) each; `shrink` is λ."""
     from_, to = session.mean(axis=0), master.mean(axis=0)
     x, y = session - from_, master - to
     floor = 1e-12
     gain = (np.sum(x * y, axis=0) + shrink + floor) / (np.sum(x**2, axis=0) + shrink + floor)
-    return Map(tuple(gain.tolist()), tuple((to - gain * from_).tolist()))
+    return AffineMap(tuple(gain.tolist()), tuple((to - gain * from_).tolist()))
 
 
-def fit_prototype(session: np.ndarray, master: np.ndarray, *, kappa: float = 1.0) -> Map:
+def fit_prototype(session: np.ndarray, master: np.ndarray, *, kappa: float = 1.0) -> AffineMap:
     """From levels of k references, (k, M) each."""
     k, M = session.shape
-    return Map((1.0,) * M, tuple((k / (k + kappa) * np.mean(master - session, axis=0)).tolist()))
+    return AffineMap((1.0,) * M, tuple((k / (k + kappa) * np.mean(master - session, axis=0)).tolist()))
 
 
 _LAMBDAS = (0.1, 0.3, 1.0, 3.0, 10.0, 100.0)
 
 
-def fit_ridge(session: np.ndarray, master: np.ndarray, *, shrink: float | None = None) -> Map:
+def fit_ridge(session: np.ndarray, master: np.ndarray, *, shrink: float | None = None) -> AffineMap:
     """From levels of k references (and of clean air), (k, M) each; `shrink` is λ, chosen if not given."""
     if shrink is None:
         shrink = min(_LAMBDAS[::-1], key=lambda value: _left_out(session, master, value)) if len(session) > 2 else 1.0
     F, b = _solve(session, master, shrink)
     cross = F - np.diag(np.diag(F))
-    return Map(tuple(np.diag(F).tolist()), tuple(b.tolist()), tuple(map(tuple, cross.tolist())))
+    return AffineMap(tuple(np.diag(F).tolist()), tuple(b.tolist()), tuple(map(tuple, cross.tolist())))
 
 
 def _solve(session: np.ndarray, master: np.ndarray, shrink: float) -> tuple[np.ndarray, np.ndarray]:

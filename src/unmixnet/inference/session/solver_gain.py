@@ -17,7 +17,7 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.optimize import least_squares
 
-from unmixnet.inference.session.calibration import Map
+from unmixnet.inference.session.calibration import AffineMap
 from unmixnet.inference.session.references import STRENGTHS, Reference
 
 __all__ = ["Priors", "fit_solver_gain"]
@@ -44,7 +44,7 @@ class Priors:
     independent: float = 5.0
 
 
-def fit_solver_gain(references: Sequence[Reference], priors: Priors, clean: np.ndarray | None = None) -> Map:
+def fit_solver_gain(references: Sequence[Reference], priors: Priors, clean: np.ndarray | None = None) -> AffineMap:
     """From references, and levels of clean air (n, M) if there are any."""
     air, M, k = priors.air, len(priors.air), len(references)
     signal = np.stack([reference.seen for reference in references])
@@ -88,4 +88,4 @@ def fit_solver_gain(references: Sequence[Reference], priors: Priors, clean: np.n
             x_scale=prior_sd,
         ).x
     )
-    return Map(tuple((1 / gain).tolist()), tuple((air - (air + offset) / gain).tolist()))
+    return AffineMap(tuple((1 / gain).tolist()), tuple((air - (air + offset) / gain).tolist()))

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.inference.bundle.tiny import CHANNELS
-from unmixnet.inference.archive import windows as cutting
-from unmixnet.inference.archive.blocks import Block
-from unmixnet.inference.archive.inputs import Trouble
+from unmixnet.inference.archive import windows as archive_windows
+from unmixnet.inference.archive.blocks import RowBlock
+from unmixnet.inference.archive.inputs import ErrorRow
 from unmixnet.inference.archive.windows import Window, windows_of
 from unmixnet.recordings.recording import ChannelHealth, Recording
 from unmixnet.recordings.temporal import window_starts
@@ -25,11 +25,11 @@ def recording(rows: int, rate: float, seed: int = 1) -> Recording:
     return Recording(np.arange(rows) / rate, readings, CHANNELS, ("counts",) * 3, rate, "board", "r", None, health)
 
 
-def cut(whole: Recording, *ends: int, name: str = "") -> list[Block]:
+def cut(whole: Recording, *ends: int, name: str = "") -> list[RowBlock]:
     """The recording in blocks that end at these rows."""
     edges = [0, *sorted(ends), len(whole)]
     return [
-        Block(replace(whole, time_s=whole.time_s[a:b].copy(), readings=whole.readings[a:b].copy()), name, a + 1)
+        RowBlock(replace(whole, time_s=whole.time_s[a:b].copy(), readings=whole.readings[a:b].copy()), name, a + 1)
         for a, b in pairwise(edges)
         if b > a
     ]
@@ -60,7 +60,7 @@ def test_windows_do_not_depend_on_where_blocks_end(bundle, ends, rate):
 
 
 def test_twin_a_cutter_that_forgets_between_blocks_is_noticed(bundle, monkeypatch):
-    monkeypatch.setattr(cutting._Run, "drop", lambda self, rows: None if rows < 0 else self.__init__(
+    monkeypatch.setattr(archive_windows._Stretch, "drop", lambda self, rows: None if rows < 0 else self.__init__(
         self.rate_Hz, self.signal[:0], self.time_s[:0]
     ))  # fmt: skip
     whole = recording(400, 5.0)
@@ -70,8 +70,8 @@ def test_twin_a_cutter_that_forgets_between_blocks_is_noticed(bundle, monkeypatc
 def test_rows_that_no_window_needs_are_dropped(bundle, monkeypatch):
     """Memory does not grow with the length of a recording."""
     kept = []
-    drop = cutting._Run.drop
-    monkeypatch.setattr(cutting._Run, "drop", lambda self, rows: (drop(self, rows), kept.append(len(self.signal)))[0])
+    drop = archive_windows._Stretch.drop
+    monkeypatch.setattr(archive_windows._Stretch, "drop", lambda self, rows: (drop(self, rows), kept.append(len(self.signal)))[0])
     whole = recording(4000, 5.0)
     found(bundle, cut(whole, *range(100, 4000, 100)))
     assert len(kept) == 40 and max(kept) <= 51
@@ -87,7 +87,7 @@ def test_no_window_spans_a_jump_in_time(bundle, by, word, ends):
         replace(b, rows=replace(b.rows, time_s=time_s[b.line - 1 : b.line - 1 + len(b.rows)].copy()))
         for b in cut(whole, *ends)
     ]
-    windows, told = found(bundle, blocks), found(bundle, blocks, Trouble)
+    windows, told = found(bundle, blocks), found(bundle, blocks, ErrorRow)
     assert len(windows) > 8 and all(0 < w.end_s - w.start_s < 11 for w in windows)
     (jump,) = told
     assert jump.kind == "jump" and jump.line == 164 and f"time jumps {word} by" in jump.reason
@@ -107,13 +107,13 @@ def test_the_baseline_is_that_of_the_beginning_also_after_a_jump(bundle):
 def test_many_jumps_are_counted_not_listed(bundle):
     whole = recording(4000, 5.0)
     time_s = whole.time_s + 100 * (np.arange(4000) // 20)
-    told = found(bundle, cut(replace(whole, time_s=time_s)), Trouble)
+    told = found(bundle, cut(replace(whole, time_s=time_s)), ErrorRow)
     jumps = [t for t in told if t.kind == "jump"]
     assert len(jumps) == 101 and "time jumps 199 times" in jumps[-1].reason
 
 
 def test_a_recording_that_is_too_short_is_told(bundle):
-    (told,) = found(bundle, cut(recording(30, 5.0)), Trouble)
+    (told,) = found(bundle, cut(recording(30, 5.0)), ErrorRow)
     assert "has 6 s without a jump, the model needs at least 10 s. Record for 10 s or longer." in told.reason
 
 
@@ -122,7 +122,7 @@ def test_a_block_with_too_few_readings_is_told_and_the_rest_is_answered(bundle):
     bad = whole.readings.copy()
     bad[200:300, 1] = np.nan
     blocks = cut(replace(whole, readings=bad), 200, 300)
-    (told,) = found(bundle, blocks, Trouble)
+    (told,) = found(bundle, blocks, ErrorRow)
     assert told.line == 201 and "100% of the readings of VOC are missing" in told.reason
     windows = found(bundle, blocks)
     assert {w.start_s >= 60 for w in windows} == {True, False} and not any(30 < w.start_s < 60 for w in windows)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unmixnet.inference.reconstruction import closure_of, stitch, stitch_starts, troubles
+from unmixnet.inference.reconstruction import closure_of, solver_failures, stitch, stitch_starts
 from unmixnet.physics.state import Status
 
 
@@ -42,7 +42,7 @@ def rollout(status: list[int], J: np.ndarray) -> SimpleNamespace:
 
 def test_failed_windows_are_told_with_time_and_cause():
     run = rollout([0, int(Status.LIMITED), int(Status.DIVERGED)], np.zeros((3, 2, 1, 2)))
-    (told,) = troubles(run, np.array([0.0, 10.0, 20.0]), 0.5)  # pyright: ignore[reportArgumentType]
+    (told,) = solver_failures(run, np.array([0.0, 10.0, 20.0]), 0.5)  # pyright: ignore[reportArgumentType]
     assert told == "The solver stopped 1 s after 20.0 s: a state left the finite numbers."
 
 
