@@ -1,9 +1,13 @@
 """Commands run inside the test's process (compiled programs are kept) or beside it."""
 
+import json
 import os
+import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,3 +30,21 @@ def beside(arguments: list[str], programs: Path) -> subprocess.Popen:
     }
     command = [sys.executable, "-m", "unmixnet", *arguments]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def json_object(printed: str) -> dict[str, Any]:
+    """The one object that a command printed with --json: it has a schema, and no name of a field has a space."""
+    value = json.loads(printed)
+    assert isinstance(value, dict) and re.fullmatch(r"unmixnet\.[a-z-]+/\d+", value.get("schema", "")), printed[:80]
+    spaced = [key for key in _keys(value) if re.search(r"\s", key)]
+    assert not spaced, spaced
+    return value
+
+
+def _keys(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield from value
+        value = list(value.values())
+    if isinstance(value, list):
+        for part in value:
+            yield from _keys(part)

@@ -1,6 +1,5 @@
 """`unmixnet train` as a user meets it: a bundle at the end, and the same one after any interruption."""
 
-import json
 import signal
 import time
 from pathlib import Path
@@ -11,7 +10,7 @@ import pytest
 from tests.inference.bundle import tiny
 from unmixnet.inference.bundle import load_bundle
 
-from .commands import beside, inside
+from .commands import beside, inside, json_object
 
 EPOCHS = 40
 
@@ -36,7 +35,7 @@ def finished(config: Path, run: Path, programs: Path, *more: str) -> dict:
     process = beside(["train", str(config), "-o", str(run), "--json", *more], programs)
     out, err = process.communicate()
     assert process.returncode == 0, err
-    return json.loads(out)
+    return json_object(out)
 
 
 def epochs_done(run: Path) -> int:

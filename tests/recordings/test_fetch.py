@@ -130,15 +130,16 @@ def test_an_unknown_name_lists_the_known_ones(tmp_path: Path):
 
 
 def test_fetching_uci_from_the_command_line_leaves_its_cache_ready(home: Home, tmp_path: Path):
-    import json
     import os
     import subprocess
     import sys
+
+    from tests.cli.commands import json_object
 
     home.files[ARCHIVE] = zipped(ethylene_CO=uci(300), ethylene_methane=uci(200, seed=1))
     environment = os.environ | {"UNMIXNET_CACHE": str(tmp_path / "cache")}
     command = ["data", "fetch", "uci-dynamic", "--to", str(tmp_path), "--mirror", home.url, "--json"]
     done = subprocess.run([sys.executable, "-m", "unmixnet", *command], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["fetched"] == 2
+    assert json_object(done.stdout)["fetched"] == 2
     assert len(list((tmp_path / "cache").rglob("*.parquet"))) == 4

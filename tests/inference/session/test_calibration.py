@@ -30,6 +30,13 @@ def test_json_and_back_is_the_same():
     assert SessionCalibration.from_text(MADE.to_text()).gain == MADE.gain
 
 
+def test_a_file_of_the_first_format_is_read():
+    stored = {"schema": "unmixnet.session/1", "channels": ["A"], "gain": [1.5], "offset": [0.1], "method": "gain"}
+    about = {"bundle": "some", "digest": "ab" * 32, "date": "2026-11-16T00:00:00+00:00", "device": "board"}
+    rest = {"references": ["x"], "cross": [], "before": None, "after": 0.1, "left_out": True}
+    assert SessionCalibration.from_text(json.dumps(stored | about | rest)).gain == (1.5,)
+
+
 def test_undone_is_the_identity():
     signal = np.random.default_rng(0).normal(size=(5, 2)).astype(np.float32)
     undone = MADE.undone()
