@@ -49,7 +49,7 @@ def test_twin_rows_that_are_kept_would_be_noticed(tmp_path, quick, monkeypatch):
     from unmixnet.inference.archive import windows as archive_windows
 
     monkeypatch.setattr(archive_windows._Stretch, "drop", lambda self, rows: None)
-    small, large = archive(tmp_path / "small", 1), archive(tmp_path / "large", 10, rows=2000)
+    small, large = archive(tmp_path / "small", 1), archive(tmp_path / "large", 10, rows=4000)
     peak(tmp_path / "first", small, quick)
     one, ten = peak(tmp_path / "one", small, quick), peak(tmp_path / "ten", large, quick)
     assert ten > 1.3 * one + 3e5
