@@ -9,7 +9,7 @@ import pytest
 
 from tests.live.boards import Board, lines
 from tests.live.streams import until
-from unmixnet.live.listener import Listener
+from unmixnet.live.recorder import Recorder
 from unmixnet.live.sample import Sample
 from unmixnet.live.sources import serial_port
 from unmixnet.live.sources.serial_port import SerialSource
@@ -36,13 +36,13 @@ def heard(board: Board, store: Store, monkeypatch, say) -> list[Sample]:
 
     async def listen() -> int:
         source = SerialSource(str(board.port))
-        stream, recorder = source.stream(), Listener(store, "board", "counts")
+        stream, recorder = source.stream(), Recorder(store, "board", "counts")
         await until(stream, "connected")
         board.print(b"MOX1:9,MOX2:7\n")  # channels are believed when two lines name the same
         for turn, moment in enumerate(JUMPS):
             monkeypatch.setattr(time, "time", lambda moment=moment: moment)
             board.print(say(turn * EACH, (turn + 1) * EACH))
-            recorder.hear([await until(stream, Sample) for _ in range(EACH)], source.channels)
+            recorder.receive([await until(stream, Sample) for _ in range(EACH)], source.channels)
         await stream.aclose()
         assert recorder.session is not None
         return recorder.session

@@ -17,7 +17,7 @@ from unmixnet.live.sample import Sample
 from unmixnet.recordings.labels import parse_recipe
 from unmixnet.recordings.reader import read_recording
 
-from .hearing import AIR_S, RATE, air, hear, odour, recording, samples, shipped, stream
+from .signals import AIR_S, RATE, air, hear, odour, recording, samples, shipped, stream
 
 BUNDLE = shipped()
 TRUTH = parse_recipe(example_recording().stem)

@@ -127,7 +127,7 @@ def into_a_used_chamber(*, afresh: bool) -> np.ndarray:
 
     async def ask():
         if afresh:
-            begun.append(await source.afresh({"peach": 50, "garlic": 50}))
+            begun.append(await source.release_after_recovery({"peach": 50, "garlic": 50}))
         else:
             source.release({"peach": 50, "garlic": 50})
             begun.append(len(rows) / 10)

@@ -74,11 +74,11 @@ def test_a_batch_that_fails_half_way_leaves_nothing(store, session, monkeypatch)
     assert list(store.samples(session)) == []
 
 
-@pytest.mark.parametrize("ask", ["count", "session", "samples", "named", "recording"])
+@pytest.mark.parametrize("ask", ["count", "session", "samples", "span", "recording"])
 def test_what_is_not_there_is_said_so(store, ask):
     with pytest.raises(StoreError, match=r"no (session|recording) 7"):
-        found = getattr(store, ask)(7)
-        list(found)
+        answer = getattr(store, ask)(7)
+        list(answer)
 
 
 @pytest.mark.parametrize("channels", [(), ("A", "A")])
@@ -179,9 +179,9 @@ def test_the_airs_temperature_is_not_in_counts(store):
 def test_labels_can_be_changed_and_recordings_forgotten(store, session):
     store.append(session, ramp(10))
     number = store.add_recording(session, 0.0, 1.0, "unknown")
-    assert store.named(number).label is None
+    assert store.span(number).label is None
     store.set_label(number, LABEL)
-    assert [named.label for named in store.recordings()] == [LABEL]
+    assert [span.label for span in store.recordings()] == [LABEL]
     store.remove_recording(number)
     assert store.recordings() == [] and store.count(session) == 10
 

@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.live.hearing import air, hear, odour, samples, shipped, stream
+from tests.live.signals import air, hear, odour, samples, shipped, stream
 from unmixnet.live.engine import Engine
 
 pytestmark = pytest.mark.soak

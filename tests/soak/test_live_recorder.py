@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from tests.live.processes import MB, growth, kill_again_and_again, through_a_terminal
+from tests.live.recorder_processes import MB, growth, kill_again_and_again, through_a_terminal
 
 pytestmark = pytest.mark.soak
 

@@ -6,11 +6,11 @@ import time
 import numpy as np
 import pytest
 
-from tests.live.hearing import shipped
-from tests.live.server.hammer import hammer
-from tests.live.server.reading import events
+from tests.live.server.event_stream import events
+from tests.live.server.random_requests import failed_requests
 from tests.live.server.serving import Served, serving
 from tests.live.server.test_bodies import chunks, peak_kB
+from tests.live.signals import shipped
 from unmixnet.live.sources.simulated import SimulatedSource
 
 pytestmark = pytest.mark.soak
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.soak
 
 def test_a_thousand_random_requests_give_no_5xx(tmp_path, measured):
     with serving(tmp_path) as served:
-        failed = hammer(served, 1000, seed=7)
+        failed = failed_requests(served, 1000, seed=7)
         measured("answers with 5xx of 1,000", len(failed))
         assert failed == []
         assert served.client.get("/health").status_code == 200
@@ -69,8 +69,8 @@ def test_a_sample_is_on_five_pages_within_a_quarter_of_a_second(tmp_path, measur
         estimates = [0] * 5
 
         def look(page: int) -> None:
-            with served.stranger() as client:
-                client.get(served.door.link())
+            with served.without_session() as client:
+                client.get(served.auth.link())
                 for at, kind, value in events(client, 60):
                     if kind == "samples":
                         late[page] += [at - source.given[t] for t in value["time_s"]]
@@ -81,7 +81,7 @@ def test_a_sample_is_on_five_pages_within_a_quarter_of_a_second(tmp_path, measur
             page.start()
         for page in pages:
             page.join()
-        counts = served.live.listener.counts
+        counts = served.live.recorder.counts
     assert all(len(times) > 550 for times in late) and min(estimates) > 20
     assert counts.received == counts.stored + counts.rejected + counts.waiting
     p99 = float(np.quantile(np.concatenate(late), 0.99))

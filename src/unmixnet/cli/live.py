@@ -10,7 +10,7 @@ from unmixnet.cli.output import message, spinner
 
 if TYPE_CHECKING:
     from unmixnet.inference.bundle import Bundle
-    from unmixnet.live.sample import Source
+    from unmixnet.live.sample import SampleSource
 
 __all__ = ["live"]
 
@@ -43,13 +43,13 @@ def live(
     """
     source = _source(serial, mqtt, replay, simulate, speed, baud)
     with spinner("starting"):
-        from unmixnet.live.sample import live_part
+        from unmixnet.live.sample import live_library
 
         for part in ("starlette", "uvicorn", "sse_starlette"):
-            live_part(part)
+            live_library(part)
         from unmixnet.live.hub import Live, LiveSettings
         from unmixnet.live.server.app import listen, serve
-        from unmixnet.live.server.auth import Door, check_address
+        from unmixnet.live.server.auth import Authentication, check_address
         from unmixnet.live.server.page_files import check_page
         from unmixnet.live.store import Store
 
@@ -57,17 +57,17 @@ def live(
         check_address(host, token, tuple(name or ()))
     settings = LiveSettings(every_s=max(1.0, speed / 10), lesson_epochs=lesson_epochs)
     with listen(host, port) as listening, Store.open(store) as kept:
-        door = Door(host, listening.getsockname()[1], token=token, names=tuple(name or ()))
+        auth = Authentication(host, listening.getsockname()[1], token=token, names=tuple(name or ()))
         bundle = _bundle(model, simulate)
-        _welcome(door.link(), host, browser)
+        _welcome(auth.link(), host, browser)
         with suppress(KeyboardInterrupt):
-            serve(Live(source, kept, bundle, settings), door, listening, store.with_suffix(".models"))
+            serve(Live(source, kept, bundle, settings), auth, listening, store.with_suffix(".models"))
     message(f"Stopped. Everything is in {store}.")
 
 
 def _source(
     serial: str | None, mqtt: str | None, replay: Path | None, simulate: bool, speed: float, baud: int
-) -> "Source":
+) -> "SampleSource":
     from unmixnet.errors import ConfigError
 
     chosen = [given for given in (serial, mqtt, replay, simulate or None) if given is not None]

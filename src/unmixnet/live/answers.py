@@ -52,7 +52,7 @@ class Answers:
             raise AnswersError(f"{_WAITING} recordings are waiting already", remedy="Try again in a moment")
         self._waiting += 1
         try:
-            answer = await self.live.worker(self._unmix, read)
+            answer = await self.live.in_worker_thread(self._unmix, read)
         finally:
             self._waiting -= 1
         number = next(self._numbers)

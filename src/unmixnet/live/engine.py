@@ -155,7 +155,7 @@ class Engine:
         return replace(state, exposure=self.detector.settled(state.exposure, state.bins), held=None)
 
     def step(self, sample: Sample, state: EngineState) -> tuple[Estimate | None, EngineState]:
-        """RunningRecording in one sample; an estimate when it is time for one."""
+        """Take in one sample; an estimate when it is time for one."""
         readings = np.array([sample.values[column] for column in self.columns], float)
         before = state.bins.closed
         bins = state.bins.add(sample.time_s, readings, self.scale.of(readings))

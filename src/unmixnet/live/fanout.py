@@ -1,4 +1,4 @@
-"""One stream to many readers: each has a short queue, and whoever is slow misses frames rather than hold up others."""
+"""One stream to many readers: each has a short queue, and a slow reader misses messages instead of delaying others."""
 
 import asyncio
 import json
@@ -8,11 +8,11 @@ from typing import Any
 
 from unmixnet.errors import UnmixError
 
-__all__ = ["Client", "Fanout", "Frame", "TooManyClientsError", "encode"]
+__all__ = ["Client", "Fanout", "PageMessage", "TooManyClientsError", "encode"]
 
 MOST_CLIENTS = 32
 QUEUE = 64
-"""Frames that a reader may lag behind; about three seconds."""
+"""Messages that a reader may lag behind; about three seconds."""
 
 
 class TooManyClientsError(UnmixError):
@@ -20,16 +20,16 @@ class TooManyClientsError(UnmixError):
 
 
 @dataclass(frozen=True)
-class Frame:
+class PageMessage:
     """One message: what kind, and JSON text that is made once for all readers."""
 
     kind: str
     text: str
 
 
-def encode(kind: str, value: Any) -> Frame:
-    """A frame of plain values; a number that does not exist must be None before it comes here."""
-    return Frame(kind, json.dumps(value, allow_nan=False, separators=(",", ":")))
+def encode(kind: str, value: Any) -> PageMessage:
+    """A message of plain values; a number that does not exist must be None, since JSON has no NaN."""
+    return PageMessage(kind, json.dumps(value, allow_nan=False, separators=(",", ":")))
 
 
 @dataclass(eq=False)
@@ -37,22 +37,22 @@ class Client:
     """One reader.
 
     Arguments:
-        missed: frames that did not fit since it was last told.
+        missed: messages that were dropped since the reader was last informed.
     """
 
-    queue: asyncio.Queue[Frame | None] = field(default_factory=lambda: asyncio.Queue(QUEUE))
+    queue: asyncio.Queue[PageMessage | None] = field(default_factory=lambda: asyncio.Queue(QUEUE))
     missed: int = 0
 
-    def offer(self, frame: Frame | None) -> None:
-        """Put a frame in the queue; the oldest makes room."""
+    def offer(self, message: PageMessage | None) -> None:
+        """Put a message in the queue; the oldest makes room."""
         while self.queue.full():
             self.queue.get_nowait()
             self.missed += 1
-        self.queue.put_nowait(frame)
+        self.queue.put_nowait(message)
 
 
 class Fanout:
-    """Frames for every reader. Lives on one event loop."""
+    """Messages for every reader. Lives on one event loop."""
 
     def __init__(self) -> None:
         self._clients: set[Client] = set()
@@ -61,13 +61,13 @@ class Fanout:
     def __len__(self) -> int:
         return len(self._clients)
 
-    def send(self, frame: Frame) -> None:
-        """Offer a frame to every reader; never waits."""
+    def send(self, message: PageMessage) -> None:
+        """Offer a message to every reader; never waits."""
         for client in self._clients:
-            client.offer(frame)
+            client.offer(message)
 
     def join(self) -> Client:
-        """A new reader, who gets every frame from now on; it must `leave`."""
+        """A new reader, who gets every message from now on; it must `leave`."""
         if len(self._clients) >= MOST_CLIENTS:
             raise TooManyClientsError(f"{MOST_CLIENTS} pages are open already", remedy="Close one of them")
         client = Client()
@@ -80,16 +80,16 @@ class Fanout:
         """Forget a reader."""
         self._clients.discard(client)
 
-    async def frames(self, client: Client) -> AsyncIterator[Frame]:
-        """Frames of a reader until the hub closes; after a gap, first one that says how many were missed."""
+    async def messages(self, client: Client) -> AsyncIterator[PageMessage]:
+        """Messages of a reader until the hub closes; after a gap, first one that says how many were missed."""
         while True:
-            frame = await client.queue.get()
+            message = await client.queue.get()
             if client.missed:
                 missed, client.missed = client.missed, 0
                 yield encode("missed", {"frames": missed})
-            if frame is None:
+            if message is None:
                 return
-            yield frame
+            yield message
 
     def close(self) -> None:
         """End every stream."""

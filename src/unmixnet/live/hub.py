@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from unmixnet.errors import UnmixError
 from unmixnet.live.fanout import Fanout, encode
-from unmixnet.live.listener import RETRY_S, Listener
 from unmixnet.live.messages import model_json, source_json
-from unmixnet.live.recordings import Takes, label_json
-from unmixnet.live.sample import Item, Source, SourceEvent
+from unmixnet.live.recorder import RETRY_S, Recorder
+from unmixnet.live.recordings import LiveRecordings, label_json
+from unmixnet.live.sample import Item, SampleSource, SourceEvent
 from unmixnet.live.store import Store
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Live", "LiveSettings"]
 
 _GATHER_S = 0.04
-"""Samples that arrive within this time [s] share one transaction and one frame."""
+"""Samples that arrive within this time [s] share one transaction and one message."""
 _INBOX = 4096
 """Items between source and store; a full inbox makes the source wait."""
 _MODEL_FAILED = "The model failed; the terminal shows why."
@@ -41,7 +41,7 @@ class LiveSettings:
 
     Arguments:
         every_s: signal time between estimates [s].
-        lesson_epochs: epochs of a lesson; None is what `teach` thinks best.
+        lesson_epochs: epochs of training on own recordings; None takes the default of `teach`.
         upload_bytes: largest file that is unmixed.
     """
 
@@ -51,7 +51,7 @@ class LiveSettings:
 
 
 class Live:
-    """One source, one store, one model, and everybody who looks on. Lives on one event loop.
+    """One source, one store, one model, and the open pages. Lives on one event loop.
 
     Arguments:
         source: where samples come from.
@@ -62,7 +62,7 @@ class Live:
 
     def __init__(
         self,
-        source: Source,
+        source: SampleSource,
         store: Store,
         bundle: "Bundle",
         settings: LiveSettings | None = None,
@@ -73,17 +73,17 @@ class Live:
         self.settings = settings or LiveSettings()
         self._make_engine = make_engine or _warm_engine
         self.fanout = Fanout()
-        self.listener = Listener(store, source.name, source.unit)
-        self.takes = Takes(store, self.listener)
+        self.recorder = Recorder(store, source.name, source.unit)
+        self.recordings = LiveRecordings(store, self.recorder)
         self.calibration: SessionCalibration | None = None
-        self.trouble, self.ready = "", False
-        self.parts: dict[str, Callable[[], Any]] = {}
-        """Further parts of the state, by name: lessons, answers."""
+        self.problem, self.ready = "", False
+        self.state_parts: dict[str, Callable[[], Any]] = {}
+        """Further parts of the state, by their JSON key."""
         self.truth: Mixture | None = None
         """What is in front of a simulated chamber."""
         self._inbox: asyncio.Queue[Item] = asyncio.Queue(_INBOX)
-        self._recorder = ThreadPoolExecutor(1, thread_name_prefix="recorder")
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="worker")
+        self._recorder_thread = ThreadPoolExecutor(1, thread_name_prefix="recorder")
+        self._worker_thread = ThreadPoolExecutor(1, thread_name_prefix="worker")
         self._building: asyncio.Task[None] | None = None
 
     # ---------------------------------------------------------------- running
@@ -99,24 +99,24 @@ class Live:
             for task in [*tasks, *([self._building] if self._building else [])]:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self.recorder(self._last_attempt)
-            self._recorder.shutdown(wait=True)
-            self._worker.shutdown(wait=False, cancel_futures=True)
+            await self.in_recorder_thread(self._last_attempt)
+            self._recorder_thread.shutdown(wait=True)
+            self._worker_thread.shutdown(wait=False, cancel_futures=True)
 
     def _last_attempt(self) -> None:
-        """Write what still waits, and say so if that is not possible."""
-        self.listener.flush(at_once=True)
-        waiting = self.listener.counts.waiting
+        """Write the rows that still wait, and log an error if that is not possible."""
+        self.recorder.flush(at_once=True)
+        waiting = self.recorder.counts.waiting
         if waiting:
-            _log.error("%d rows were never stored. %s", waiting, self.listener.trouble)
+            _log.error("%d rows were never stored. %s", waiting, self.recorder.problem)
 
-    async def recorder(self, work: Callable[..., _T], *given: Any) -> _T:
-        """Run something in the thread of the recorder."""
-        return await asyncio.get_running_loop().run_in_executor(self._recorder, work, *given)
+    async def in_recorder_thread(self, work: Callable[..., _T], *arguments: Any) -> _T:
+        """Run a function in the thread of the recorder."""
+        return await asyncio.get_running_loop().run_in_executor(self._recorder_thread, work, *arguments)
 
-    async def worker(self, work: Callable[..., _T], *given: Any) -> _T:
-        """Run something long beside the recorder; one at a time."""
-        return await asyncio.get_running_loop().run_in_executor(self._worker, work, *given)
+    async def in_worker_thread(self, work: Callable[..., _T], *arguments: Any) -> _T:
+        """Run a long function beside the recorder; one at a time."""
+        return await asyncio.get_running_loop().run_in_executor(self._worker_thread, work, *arguments)
 
     async def _listen(self) -> None:
         try:
@@ -135,48 +135,48 @@ class Live:
             while not self._inbox.empty():
                 items.append(self._inbox.get_nowait())
             try:
-                await self._hear(items)
+                await self._receive(items)
             except UnmixError as error:
-                self.send("trouble", {"text": str(error)})
+                self.send("problem", {"text": str(error)})
             except Exception:  # a defect of ours must not end the stream
                 _log.exception("a batch of %d items was not shown", len(items))
-                self.send("trouble", {"text": "Something went wrong here; the terminal shows what."})
+                self.send("problem", {"text": "Something went wrong here; the terminal shows what."})
 
     async def _next(self) -> Item | None:
         """The next item; None when it is time to try the store again."""
         try:
-            async with asyncio.timeout(RETRY_S if self.listener.trouble else None):
+            async with asyncio.timeout(RETRY_S if self.recorder.problem else None):
                 return await self._inbox.get()
         except TimeoutError:
             return None
 
-    async def _hear(self, items: list[Item]) -> None:
-        heard = self.listener
-        before = (heard.channels, heard.trouble, heard.broken)
-        for frame in await self.recorder(heard.hear, items, self.source.channels):
-            self.fanout.send(frame)
-        if heard.channels and not before[0]:
+    async def _receive(self, items: list[Item]) -> None:
+        recorder = self.recorder
+        before = (recorder.channels, recorder.problem, recorder.broken)
+        for message in await self.in_recorder_thread(recorder.receive, items, self.source.channels):
+            self.fanout.send(message)
+        if recorder.channels and not before[0]:
             self.rebuild()
-        if heard.broken and not before[2]:
-            self.ready, self.trouble = False, _MODEL_FAILED
-        if before != (heard.channels, heard.trouble, heard.broken):
+        if recorder.broken and not before[2]:
+            self.ready, self.problem = False, _MODEL_FAILED
+        if before != (recorder.channels, recorder.problem, recorder.broken):
             self.changed()
-        if self.takes.due and not heard.trouble:
-            self.takes.stop()
+        if self.recordings.due and not recorder.problem:
+            self.recordings.stop()
             self.changed()
         truth = getattr(self.source, "now", None)
         if truth != self.truth:
             self.truth = truth
             self.send("truth", label_json(truth))
 
-    # ---------------------------------------------------------------- telling
+    # ---------------------------------------------------------------- the pages
 
     def send(self, kind: str, value: Any) -> None:
-        """A frame for every page."""
+        """A message for every page."""
         self.fanout.send(encode(kind, value))
 
     def changed(self) -> None:
-        """Tell every page the state anew."""
+        """Send the state to every page."""
         self.send("state", self.state())
 
     def state(self) -> dict[str, Any]:
@@ -184,54 +184,54 @@ class Live:
         return {
             "source": source_json(self),
             "model": model_json(self),
-            "recording": self.takes.running_json(),
-            "recordings": self.takes.listed(),
-            "marks": list(self.listener.marks),
-            **{name: part() for name, part in self.parts.items()},
+            "recording": self.recordings.running_json(),
+            "recordings": self.recordings.listed(),
+            "marks": list(self.recorder.marks),
+            **{name: part() for name, part in self.state_parts.items()},
         }
 
     async def mark(self, text: str) -> None:
         """Set a mark at the newest sample, on every page and in the store."""
-        if not self.listener.channels:
+        if not self.recorder.channels:
             raise UnmixError("there are no samples yet", remedy="Wait for the first one")
-        self.fanout.send(await self.recorder(self.listener.mark, "mark", text))
+        self.fanout.send(await self.in_recorder_thread(self.recorder.mark, "mark", text))
 
     async def clean_air(self) -> None:
         """Tell the engine that the air is clean now."""
-        if not self.listener.channels:
+        if not self.recorder.channels:
             raise UnmixError("there are no samples yet", remedy="Wait for the first one")
-        self.fanout.send(await self.recorder(self.listener.clean_air))
+        self.fanout.send(await self.in_recorder_thread(self.recorder.clean_air))
 
     # ---------------------------------------------------------------- the model
 
     @property
     def applied(self) -> "SessionCalibration | None":
-        """The calibration that answers are made with; one that changes nothing need not be named in them."""
+        """The calibration of the answers; None for one that changes nothing, so that no answer mentions it."""
         return self.calibration if self.calibration is not None and self.calibration.method != "none" else None
 
     def rebuild(self) -> None:
-        """Make the engine anew for the present model, channels and calibration, beside the recorder."""
+        """Make a new engine for the present model, channels and calibration, beside the recorder."""
         if self._building is not None:
             self._building.cancel()
         self._building = asyncio.create_task(self._rebuild())
 
     async def _rebuild(self) -> None:
-        self.ready, self.trouble = False, ""
+        self.ready, self.problem = False, ""
         try:
-            given = (self.bundle, self.listener.channels, self.applied, self.settings.every_s)
-            engine = await self.worker(self._make_engine, *given)
+            arguments = (self.bundle, self.recorder.channels, self.applied, self.settings.every_s)
+            engine = await self.in_worker_thread(self._make_engine, *arguments)
         except UnmixError as error:
-            engine, self.trouble = None, str(error)
+            engine, self.problem = None, str(error)
         except Exception:
             _log.exception("the model %s failed", self.bundle.name)
-            engine, self.trouble = None, _MODEL_FAILED
-        for frame in await self.recorder(self.listener.use, engine):
-            self.fanout.send(frame)
-        if self.listener.broken:
-            engine, self.trouble = None, _MODEL_FAILED
+            engine, self.problem = None, _MODEL_FAILED
+        for message in await self.in_recorder_thread(self.recorder.use_engine, engine):
+            self.fanout.send(message)
+        if self.recorder.broken:
+            engine, self.problem = None, _MODEL_FAILED
         self.ready = engine is not None
         self.changed()
-        self.send("history", self.listener.history())
+        self.send("history", self.recorder.history())
 
 
 def _warm_engine(

@@ -1,4 +1,4 @@
-"""What the page is told, in words and as plain values."""
+"""Texts and plain values for the page."""
 
 import math
 from typing import TYPE_CHECKING, Any
@@ -26,7 +26,7 @@ def settling_words(seconds: float) -> tuple[str, ...]:
 
 
 def listening_words(heard_s: float, needed_s: float, *, exposed: bool) -> tuple[str, ...]:
-    """While there is too little to say anything."""
+    """While there is too little signal for an answer."""
     first = "Something is in the air" if exposed else "Warming up"
     return (first, f"Listening: {heard_s:.0f} s of the {needed_s:.0f} s that a first answer needs.")
 
@@ -37,7 +37,7 @@ def gap_words(channel: str, lost: float) -> tuple[str, ...]:
 
 
 def answer_words(answer: Answer, heard_s: float, whole_s: float, *, waited_s: float) -> tuple[str, ...]:
-    """The headline and what to think of it.
+    """The headline, and how far to trust it.
 
     Arguments:
         heard_s, whole_s: how much of a window was heard.
@@ -56,7 +56,7 @@ def answer_words(answer: Answer, heard_s: float, whole_s: float, *, waited_s: fl
 
 
 def _quiet_words(answer: Answer) -> str:
-    """Why nothing is claimed; far below the background the digits of a strength say nothing."""
+    """Why nothing is claimed; far below the background the digits of a strength mean nothing."""
     times = "less than 0.01" if answer.strength < 0.01 else factor(answer.strength)
     return f"The signal is {times} times a typical one; under {factor(answer.background)} the model claims nothing."
 
@@ -75,16 +75,16 @@ def drift_words(channels: tuple[str, ...], drift: tuple[float, ...], against: st
 
 
 def source_json(live: "Live") -> dict[str, Any]:
-    """The source: what it is, what came from it, what it can do."""
-    source, heard = live.source, live.listener
+    """The source: its name, its counts, what it can release."""
+    source, recorder = live.source, live.recorder
     return {
         "name": clipped(printable(source.name), 120),
-        "status": heard.status,
+        "status": recorder.status,
         "unit": clipped(printable(source.unit), 40),
-        "channels": [clipped(printable(name), 60) for name in heard.channels],
-        **heard.told(),
-        "room": heard.backlog.most,
-        "trouble": heard.trouble,
+        "channels": [clipped(printable(name), 60) for name in recorder.channels],
+        **recorder.counts_json(),
+        "room": recorder.backlog.most,
+        "problem": recorder.problem,
         "can_release": hasattr(source, "release"),
         "truth": label_json(live.truth),
         "releases": [printable(name) for name in getattr(source, "components", ())],
@@ -92,7 +92,7 @@ def source_json(live: "Live") -> dict[str, Any]:
 
 
 def model_json(live: "Live") -> dict[str, Any]:
-    """The model: what it knows, and whether it answers."""
+    """The model: its components and channels, and whether it answers."""
     bundle = live.bundle
     return {
         "name": clipped(printable(bundle.name), 60),
@@ -100,5 +100,5 @@ def model_json(live: "Live") -> dict[str, Any]:
         "channels": [printable(name) for name in bundle.preprocessing.channels],
         "window_s": bundle.spec.window_s,
         "ready": live.ready,
-        "trouble": live.trouble,
+        "problem": live.problem,
     }

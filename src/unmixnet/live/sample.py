@@ -7,7 +7,16 @@ from typing import Any, Protocol
 
 from unmixnet.errors import UnmixError
 
-__all__ = ["LONGEST_LINE_SHOWN", "Item", "Rejected", "Sample", "Source", "SourceError", "SourceEvent", "live_part"]
+__all__ = [
+    "LONGEST_LINE_SHOWN",
+    "Item",
+    "Rejected",
+    "Sample",
+    "SampleSource",
+    "SourceError",
+    "SourceEvent",
+    "live_library",
+]
 
 LONGEST_LINE_SHOWN = 200
 """Characters of a rejected line that are kept."""
@@ -66,7 +75,7 @@ class SourceError(UnmixError):
 Item = Sample | Rejected | SourceEvent
 
 
-class Source(Protocol):
+class SampleSource(Protocol):
     """Where samples come from: a serial port, a broker, a file, a simulated chamber.
 
     `name` is shown and stored (never with a password), `unit` is that of the readings, `channels` is None until the
@@ -87,7 +96,7 @@ class Source(Protocol):
         ...
 
 
-def live_part(name: str) -> Any:
+def live_library(name: str) -> Any:
     """A library of the extra `live`, or an error that says how to install it."""
     try:
         return import_module(name)

@@ -1,4 +1,4 @@
-"""Calibrating on the page: clean air and known references adapt gains and offsets; each step can be undone."""
+"""Session calibration on the page: clean air and known references adapt gains and offsets; each step can be undone."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,20 +9,20 @@ from unmixnet.live.hub import Live
 if TYPE_CHECKING:
     from unmixnet.inference.session import SessionCalibration
 
-__all__ = ["Calibrating", "CalibratingError"]
+__all__ = ["SessionCalibrator", "SessionCalibratorError"]
 
 
-class CalibratingError(UnmixError):
+class SessionCalibratorError(UnmixError):
     """A calibration without recordings."""
 
 
-class Calibrating:
+class SessionCalibrator:
     """The active calibration of this source with this model, kept in the store."""
 
     def __init__(self, live: Live) -> None:
         self.live = live
         self.busy = False
-        live.parts["calibration"] = self.state
+        live.state_parts["calibration"] = self.state
 
     @property
     def device(self) -> str:
@@ -34,7 +34,7 @@ class Calibrating:
         active = self.live.calibration
         return {"busy": self.busy, "active": None if active is None else active.to_json()}
 
-    def recall(self) -> None:
+    def restore(self) -> None:
         """Use the calibration that the store holds for this board and model."""
         kept = self.live.store.calibration(self.device)
         self.live.calibration = None if kept is None else _of_text(kept.text)
@@ -42,15 +42,15 @@ class Calibrating:
     async def calibrate(self, references: Sequence[int], clean_air: Sequence[int]) -> None:
         """Fit on recordings of the store, and use the result."""
         if not references and not clean_air:
-            raise CalibratingError(
+            raise SessionCalibratorError(
                 "there is nothing to calibrate on", remedy="Choose a recording of clean air or of a known mixture"
             )
         if self.busy:
-            raise CalibratingError("a calibration is running", remedy="Wait for it")
+            raise SessionCalibratorError("a calibration is running", remedy="Wait for it")
         self.busy = True
         self.live.changed()
         try:
-            fitted = await self.live.worker(self._fit, list(references), list(clean_air))
+            fitted = await self.live.in_worker_thread(self._fit, list(references), list(clean_air))
             self.live.store.add_calibration(self.device, fitted.to_text())
             self._use(fitted)
         finally:
@@ -60,7 +60,7 @@ class Calibrating:
     def undo(self) -> None:
         """Go back to the calibration before, or to none."""
         self.live.store.undo_calibration(self.device)
-        self.recall()
+        self.restore()
         self._use(self.live.calibration)
         self.live.changed()
 

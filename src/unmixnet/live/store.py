@@ -16,21 +16,21 @@ from pathlib import Path
 
 from unmixnet.live.sample import Rejected, Sample
 from unmixnet.live.store_file import (
-    Calibration,
     Event,
-    Named,
-    Session,
+    NamedSpan,
+    StoredCalibration,
+    StoredSession,
     StoreError,
     StoreFile,
     label_of,
     label_text,
     recording_of,
-    refused,
     session_of,
+    store_error,
 )
 from unmixnet.recordings.recording import Mixture, Recording
 
-__all__ = ["Calibration", "Event", "Named", "Session", "Store", "StoreError"]
+__all__ = ["Event", "NamedSpan", "Store", "StoreError", "StoredCalibration", "StoredSession"]
 
 _ROWS_AT_ONCE = 4096
 _PAGE = """SELECT time_s, row, "values" FROM sample
@@ -44,7 +44,7 @@ _REJECT = """INSERT INTO rejected VALUES (?, ?, ?, ?)
 class _Open:
     """A session that rows are added to: how they are packed, the number of the next and the time of the last."""
 
-    session: Session
+    session: StoredSession
     layout: struct.Struct = field(init=False)
     row: int = 0
     time_s: float = -math.inf
@@ -66,7 +66,7 @@ class Store(StoreFile):
         """Begin a session and give its number."""
         names = tuple(channels)
         if not names or len(set(names)) != len(names):
-            raise refused(f"the channels {list(names)[:8]}", self.path, "Give every channel a name of its own")
+            raise store_error(f"the channels {list(names)[:8]}", self.path, "Give every channel a name of its own")
         query = "INSERT INTO session(source, channels, unit, started) VALUES (?, ?, ?, ?)"
         return self._write(query, (source, json.dumps(names), unit, _now()))
 
@@ -77,7 +77,7 @@ class Store(StoreFile):
             rows = [(session, s.time_s, known.row + i, self._packed(s, known)) for i, s in enumerate(samples)]
             times = [known.time_s, *(sample.time_s for sample in samples)]
             if any(not earlier <= later for earlier, later in pairwise(times)):
-                raise refused("samples whose time goes back", self.path, "Start a new session")
+                raise store_error("samples whose time goes back", self.path, "Start a new session")
             with self._writing() as connection:
                 connection.executemany("INSERT INTO sample VALUES (?, ?, ?, ?)", rows)
                 connection.executemany(_REJECT, [(session, bad.reason, bad.count, bad.line) for bad in rejected])
@@ -88,11 +88,11 @@ class Store(StoreFile):
         """Count rejected lines by their reason."""
         self.append(session, (), rejected)
 
-    def sessions(self) -> list[Session]:
+    def sessions(self) -> list[StoredSession]:
         """All sessions, oldest first."""
         return [session_of(row) for row in self._read("SELECT * FROM session ORDER BY id")]
 
-    def session(self, session: int) -> Session:
+    def session(self, session: int) -> StoredSession:
         """One session by its number."""
         return self._of(session).session
 
@@ -142,38 +142,38 @@ class Store(StoreFile):
         """Name a span of a session, both ends included."""
         self._of(session)
         if not (math.isfinite(start_s) and math.isfinite(end_s) and start_s <= end_s):
-            raise refused(f"a recording from {start_s} s to {end_s} s", self.path, "Let it end after its start")
+            raise store_error(f"a recording from {start_s} s to {end_s} s", self.path, "Let it end after its start")
         query = "INSERT INTO recording(session, start_s, end_s, name, label, date) VALUES (?, ?, ?, ?, ?, ?)"
         return self._write(query, (session, start_s, end_s, name, label_text(label), _now()))
 
     def set_label(self, recording: int, label: Mixture | None) -> None:
         """Change what a recording says was in front of the sensors."""
-        self.named(recording)
+        self.span(recording)
         self._write("UPDATE recording SET label = ? WHERE id = ?", (label_text(label), recording))
 
     def remove_recording(self, recording: int) -> None:
         """Forget the name of a span; its samples stay in the session."""
-        self.named(recording)
+        self.span(recording)
         self._write("DELETE FROM recording WHERE id = ?", (recording,))
 
-    def recordings(self) -> list[Named]:
+    def recordings(self) -> list[NamedSpan]:
         """All named spans, oldest first."""
-        return [_named(row) for row in self._read("SELECT * FROM recording ORDER BY id")]
+        return [_span_of(row) for row in self._read("SELECT * FROM recording ORDER BY id")]
 
-    def named(self, recording: int) -> Named:
+    def span(self, recording: int) -> NamedSpan:
         """One named span by its number."""
         rows = self._read("SELECT * FROM recording WHERE id = ?", (recording,))
         if not rows:
-            raise refused(f"no recording {recording}", self.path, "Choose one of the list of recordings")
-        return _named(rows[0])
+            raise store_error(f"no recording {recording}", self.path, "Choose one of the list of recordings")
+        return _span_of(rows[0])
 
     def recording(self, recording: int) -> Recording:
         """The readings of a named span, as if they had been read from a file; time starts at zero."""
-        named = self.named(recording)
-        samples = list(self.samples(named.session, named.start_s, named.end_s))
+        span = self.span(recording)
+        samples = list(self.samples(span.session, span.start_s, span.end_s))
         if not samples:
-            raise refused(f"recording {recording} has no samples", self.path, "Record it again")
-        return recording_of(self.session(named.session), samples, named)
+            raise store_error(f"recording {recording} has no samples", self.path, "Record it again")
+        return recording_of(self.session(span.session), samples, span)
 
     # ---------------------------------------------------------------- calibrations
 
@@ -181,22 +181,22 @@ class Store(StoreFile):
         """Keep a session calibration (JSON text); it is now the active one of its device."""
         return self._write("INSERT INTO calibration(date, device, text) VALUES (?, ?, ?)", (_now(), device, text))
 
-    def calibration(self, device: str) -> Calibration | None:
+    def calibration(self, device: str) -> StoredCalibration | None:
         """The active calibration of a device: the newest that was not undone."""
-        active = [one for one in self.calibrations() if one.device == device and not one.undone]
+        active = [stored for stored in self.calibrations() if stored.device == device and not stored.undone]
         return active[-1] if active else None
 
-    def undo_calibration(self, device: str) -> Calibration | None:
+    def undo_calibration(self, device: str) -> StoredCalibration | None:
         """Undo the active calibration of a device; gives the one that is active now."""
         active = self.calibration(device)
         if active is not None:
             self._write("UPDATE calibration SET undone = 1 WHERE id = ?", (active.id,))
         return self.calibration(device)
 
-    def calibrations(self) -> list[Calibration]:
+    def calibrations(self) -> list[StoredCalibration]:
         """All calibrations, oldest first, the undone ones too."""
         rows = self._read("SELECT id, date, device, text, undone FROM calibration ORDER BY id")
-        return [Calibration(*row[:4], undone=bool(row[4])) for row in rows]
+        return [StoredCalibration(*row[:4], undone=bool(row[4])) for row in rows]
 
     # ---------------------------------------------------------------- inside
 
@@ -205,7 +205,7 @@ class Store(StoreFile):
             if session not in self._open:
                 rows = self._read("SELECT * FROM session WHERE id = ?", (session,))
                 if not rows:
-                    raise refused(f"no session {session}", self.path, "Start a session first")
+                    raise store_error(f"no session {session}", self.path, "Start a session first")
                 known = _Open(session_of(rows[0]))
                 for time_s, row in self._read(_LAST, (session,)):
                     known.time_s, known.row = time_s, row + 1
@@ -214,7 +214,7 @@ class Store(StoreFile):
 
     def _packed(self, sample: Sample, known: _Open) -> bytes:
         if len(sample.values) != len(known.session.channels) or not math.isfinite(sample.time_s):
-            raise refused(
+            raise store_error(
                 f"{len(sample.values)} readings at {sample.time_s} s for {len(known.session.channels)} channels",
                 self.path,
                 "Start a new session when the channels change",
@@ -222,8 +222,8 @@ class Store(StoreFile):
         return known.layout.pack(*sample.values)
 
 
-def _named(row: Sequence) -> Named:
-    return Named(*row[:5], label=label_of(row[5]), date=row[6])
+def _span_of(row: Sequence) -> NamedSpan:
+    return NamedSpan(*row[:5], label=label_of(row[5]), date=row[6])
 
 
 def _now() -> str:

@@ -67,15 +67,15 @@ def recording_osmell(store: Store, recording: int) -> bytes:
     """The bytes of an `.osmell` file of one recording, with the events of its span."""
     from unmixnet.recordings.formats.osmell import OsmellEvent, osmell_bytes
 
-    named = store.named(recording)
-    first = next(store.samples(named.session, named.start_s, named.end_s), None)
-    start_s = first.time_s if first else named.start_s
+    span = store.span(recording)
+    first = next(store.samples(span.session, span.start_s, span.end_s), None)
+    start_s = first.time_s if first else span.start_s
     events = [
         OsmellEvent(event.kind, max(event.time_s - start_s, 0.0), note=event.text or None)
-        for event in store.events(named.session, named.start_s, named.end_s)
+        for event in store.events(span.session, span.start_s, span.end_s)
     ]
-    began = datetime.fromisoformat(store.session(named.session).started) + timedelta(seconds=start_s)
-    return osmell_bytes(store.recording(recording), events, recorded=began, notes=named.name or None)
+    began = datetime.fromisoformat(store.session(span.session).started) + timedelta(seconds=start_s)
+    return osmell_bytes(store.recording(recording), events, recorded=began, notes=span.name or None)
 
 
 def export_osmell(store: Store, path: str | Path, recording: int) -> Path:

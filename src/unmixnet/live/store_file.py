@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from unmixnet.live.sample import Sample
 
 __all__ = [
-    "Calibration",
     "Event",
-    "Named",
-    "Session",
+    "NamedSpan",
     "StoreError",
     "StoreFile",
+    "StoredCalibration",
+    "StoredSession",
     "label_of",
     "label_text",
     "recording_of",
-    "refused",
     "session_of",
+    "store_error",
     "units_of",
 ]
 
@@ -62,7 +62,7 @@ class StoreError(UnmixError):
     """A store that cannot be opened, read or written, or that was asked for what it does not hold."""
 
 
-def refused(problem: str, path: Path, remedy: str) -> StoreError:
+def store_error(problem: str, path: Path, remedy: str) -> StoreError:
     """The error of a store that says no."""
     return StoreError(problem, where=str(path), remedy=remedy)
 
@@ -77,7 +77,7 @@ class StoreFile:
     def open(cls, path: str | Path) -> Self:
         """Open a store, or make one where there is no file; refuses a file that is something else."""
         path = Path(path)
-        with _refusing(path):
+        with _store_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             # autocommit: transactions are begun and ended here, by name
             connection = sqlite3.connect(path, check_same_thread=False, isolation_level=None, timeout=10)
@@ -104,7 +104,7 @@ class StoreFile:
         return self._read("PRAGMA integrity_check(1)")[0][0]
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[tuple]:
-        with self._lock, _refusing(self.path):
+        with self._lock, _store_errors(self.path):
             return self._connection.execute(query, values).fetchall()
 
     def _write(self, query: str, values: Sequence[Any] = ()) -> int:
@@ -115,7 +115,7 @@ class StoreFile:
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
         """One transaction: all of it, or none."""
-        with self._lock, _refusing(self.path):
+        with self._lock, _store_errors(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -131,9 +131,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
     if tables and application != _APPLICATION:
-        raise refused("a database of another program", path, "Name another file with --store")
+        raise store_error("a database of another program", path, "Name another file with --store")
     if tables and version != _VERSION:
-        raise refused(f"a store of version {version}, this is version {_VERSION}", path, "Update unmixnet")
+        raise store_error(f"a store of version {version}, this is version {_VERSION}", path, "Update unmixnet")
     connection.execute("PRAGMA journal_mode = WAL")
     # with NORMAL the last commits before a loss of power could be lost; FULL syncs the log at every commit
     connection.execute("PRAGMA synchronous = FULL")
@@ -144,7 +144,7 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 
 @contextmanager
-def _refusing(path: Path) -> Iterator[None]:
+def _store_errors(path: Path) -> Iterator[None]:
     """Turn errors of SQLite and of the file system into a `StoreError`."""
     try:
         yield
@@ -153,11 +153,11 @@ def _refusing(path: Path) -> Iterator[None]:
         remedy = "Check the space on the disk and the permissions, or name another file with --store"
         if "locked" in text:
             remedy = "Close the other unmixnet that uses this store, or name another file with --store"
-        raise refused(f"the store cannot be used ({text})", path, remedy) from None
+        raise store_error(f"the store cannot be used ({text})", path, remedy) from None
 
 
 @dataclass(frozen=True)
-class Session:
+class StoredSession:
     """One source with fixed channels, from one start to its end.
 
     Arguments:
@@ -187,7 +187,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Named:
+class NamedSpan:
     """A named span of a session, `start_s` to `end_s` of its time, with what was in front of the sensors if known."""
 
     id: int
@@ -200,7 +200,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class StoredCalibration:
     """A stored session calibration: when and for which device it was made, JSON text, and whether it was undone."""
 
     id: int
@@ -210,12 +210,12 @@ class Calibration:
     undone: bool
 
 
-def session_of(row: Sequence) -> Session:
+def session_of(row: Sequence) -> StoredSession:
     """A session from its row."""
-    return Session(row[0], row[1], tuple(json.loads(row[2])), row[3], row[4])
+    return StoredSession(row[0], row[1], tuple(json.loads(row[2])), row[3], row[4])
 
 
-def units_of(session: Session) -> tuple[str, ...]:
+def units_of(session: StoredSession) -> tuple[str, ...]:
     """One unit per channel: that of the session, but a board does not print the air's temperature in counts."""
     if session.unit != "counts":
         return (session.unit,) * len(session.channels)
@@ -237,7 +237,7 @@ def label_of(text: str | None) -> Mixture | None:
     return Mixture(tuple(fields["names"]), tuple(fields["ratios"]), fields["raw_sum"])
 
 
-def recording_of(session: Session, samples: Sequence["Sample"], named: Named) -> Recording:
+def recording_of(session: StoredSession, samples: Sequence["Sample"], span: NamedSpan) -> Recording:
     """A recording of at least one sample; its time starts at zero, its rate is one over the median step."""
     from unmixnet.recordings.health import judge
 
@@ -254,8 +254,8 @@ def recording_of(session: Session, samples: Sequence["Sample"], named: Named) ->
         units=units,
         sample_rate_Hz=1 / usual,
         device=session.source,
-        path=named.name,
-        label=named.label,
+        path=span.name,
+        label=span.label,
         health=checkup.health,
         warnings=checkup.findings,
     )

@@ -29,7 +29,7 @@ class MadeUpSource:
     def air(self) -> None:
         self.released.append({})
 
-    async def afresh(self, parts: dict[str, float] | None) -> float:
+    async def release_after_recovery(self, parts: dict[str, float] | None) -> float:
         self.released.append(parts or {})
         self.begun_s = self.time_s
         return self.begun_s

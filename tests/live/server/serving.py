@@ -11,9 +11,9 @@ import httpx
 import uvicorn
 
 from unmixnet.live.hub import Live, LiveSettings
-from unmixnet.live.server import Door, create_app
+from unmixnet.live.server import Authentication, create_app
 from unmixnet.live.server.app import listen
-from unmixnet.live.server.security import Guard
+from unmixnet.live.server.security import SecurityMiddleware
 from unmixnet.live.store import Store
 
 from .fakes import MadeUpSource, bundle, make_engine
@@ -24,8 +24,8 @@ class Served:
     """A running server, and a client that has come in."""
 
     live: Live
-    door: Door
-    app: Guard
+    auth: Authentication
+    app: SecurityMiddleware
     url: str
     client: httpx.Client
 
@@ -33,7 +33,7 @@ class Served:
     def host(self) -> str:
         return self.url.removeprefix("http://")
 
-    def stranger(self, **how) -> httpx.Client:
+    def without_session(self, **how) -> httpx.Client:
         """A client without a session."""
         return httpx.Client(base_url=self.url, timeout=10, **how)
 
@@ -46,14 +46,14 @@ def serving(
     settings: LiveSettings | None = None,
     make_engine=make_engine,
     model=None,
-    **door,
+    **auth,
 ) -> Iterator[Served]:
     """Serve a made-up board and model, unless others are given; `make_engine` None is the real engine."""
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
     with Store.open(folder / "store.db") as store:
         live = Live(source or MadeUpSource(), store, model or bundle(), settings, make_engine=make_engine)
-        at = Door("127.0.0.1", port, **door)
+        at = Authentication("127.0.0.1", port, **auth)
         app = create_app(live, at, folder / "models")
         config = uvicorn.Config(app, log_level="error", access_log=False, timeout_graceful_shutdown=1)
         server = uvicorn.Server(config)

@@ -11,9 +11,9 @@ from .serving import Served
 
 def raw(served: Served, head: str, body: bytes = b"") -> int:
     """Status of a request that is sent as it is."""
-    cookie = f"{served.door.cookie}={served.client.cookies[served.door.cookie]}"
+    cookie = f"{served.auth.cookie}={served.client.cookies[served.auth.cookie]}"
     lines = f"{head}Host: {served.host}\r\nOrigin: {served.url}\r\nCookie: {cookie}\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", served.door.port), timeout=10) as line:
+    with socket.create_connection(("127.0.0.1", served.auth.port), timeout=10) as line:
         line.sendall(lines.encode() + body)
         return int(line.recv(4096).split(b" ")[1])
 

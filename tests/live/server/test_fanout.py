@@ -1,4 +1,4 @@
-"""Whoever reads slowly misses frames; nobody waits for them."""
+"""Whoever reads slowly misses messages; nobody waits for them."""
 
 import asyncio
 
@@ -8,7 +8,7 @@ from unmixnet.live.fanout import MOST_CLIENTS, QUEUE, Fanout, TooManyClientsErro
 
 
 async def read(fanout: Fanout, client) -> list[tuple[str, str]]:
-    return [(frame.kind, frame.text) async for frame in fanout.frames(client)]
+    return [(message.kind, message.text) async for message in fanout.messages(client)]
 
 
 def test_every_reader_gets_every_frame_in_order():

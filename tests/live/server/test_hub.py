@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 from unmixnet.errors import UnmixError
-from unmixnet.live import hub, listener
+from unmixnet.live import hub, recorder
 from unmixnet.live.store import Store
 
 from .fakes import MadeUpEngine, MadeUpSource
@@ -22,9 +22,9 @@ def until(happens: Callable[[], bool], timeout_s: float = 60.0) -> bool:
 
 
 def test_a_store_that_fails_for_a_moment_costs_no_row_and_the_page_is_told(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(listener, "RETRY_S", 0.1)
+    monkeypatch.setattr(recorder, "RETRY_S", 0.1)
     with serving(tmp_path, MadeUpSource(rate_Hz=50)) as served:
-        heard, store = served.live.listener, served.live.store
+        heard, store = served.live.recorder, served.live.store
         assert until(lambda: heard.counts.stored > 0)
         for error, told in (
             (UnmixError("the disk is full", where="/secret"), "The disk is full."),
@@ -34,10 +34,10 @@ def test_a_store_that_fails_for_a_moment_costs_no_row_and_the_page_is_told(tmp_p
                 broken.setattr(store, "append", _raising(error))
                 assert until(lambda: heard.counts.waiting > 20)
                 source = served.client.get("/api/state").json()["source"]
-                assert told in source["trouble"] and source["waiting"] > 20 and "cable" not in source["trouble"]
-                assert "secret" not in source["trouble"]
+                assert told in source["problem"] and source["waiting"] > 20 and "cable" not in source["problem"]
+                assert "secret" not in source["problem"]
                 stored = heard.counts.stored
-            assert until(lambda: served.client.get("/api/state").json()["source"]["trouble"] == "")
+            assert until(lambda: served.client.get("/api/state").json()["source"]["problem"] == "")
             assert until(lambda stored=stored: heard.counts.stored > stored + 20)
         numbers = [round(50 * sample.time_s) for sample in store.samples(heard.session)]
         assert numbers == list(range(len(numbers))) and "Readings are not being stored" in caplog.text
@@ -52,11 +52,11 @@ def test_what_waits_is_stored_when_the_source_is_silent(tmp_path, monkeypatch):
                     return
 
     monkeypatch.setattr(hub, "RETRY_S", 0.1)
-    monkeypatch.setattr(listener, "RETRY_S", 0.1)
+    monkeypatch.setattr(recorder, "RETRY_S", 0.1)
     with monkeypatch.context() as broken:
         broken.setattr(Store, "append", _raising(UnmixError("the disk is full")))
         with serving(tmp_path, Short()) as served:
-            heard = served.live.listener
+            heard = served.live.recorder
             assert until(lambda: heard.counts.waiting == 11)
             broken.undo()
             assert until(lambda: heard.counts.waiting == 0) and served.live.store.count(heard.session) == 11
@@ -64,11 +64,11 @@ def test_what_waits_is_stored_when_the_source_is_silent(tmp_path, monkeypatch):
 
 def test_what_still_waits_at_the_end_is_stored_or_told(tmp_path, monkeypatch, caplog):
     with serving(tmp_path) as served:
-        heard = served.live.listener
+        heard = served.live.recorder
         assert until(lambda: heard.counts.stored > 0)
         monkeypatch.setattr(served.live.store, "append", _raising(UnmixError("the disk is full")))
         assert until(lambda: heard.counts.waiting > 0)
-    waiting = served.live.listener.counts.waiting
+    waiting = served.live.recorder.counts.waiting
     assert waiting > 0 and f"{waiting} rows were never stored. The disk is full." in caplog.text
 
 
@@ -78,25 +78,25 @@ def test_a_model_that_fails_at_a_row_is_not_asked_again_and_rows_are_stored(tmp_
             raise KeyError("secret")
 
     with serving(tmp_path, make_engine=lambda *_: Broken()) as served:
-        assert until(lambda: "terminal" in served.client.get("/api/state").json()["model"]["trouble"])
+        assert until(lambda: "terminal" in served.client.get("/api/state").json()["model"]["problem"])
         assert "secret" not in served.client.get("/api/state").text
-        stored = served.live.listener.counts.stored
-        assert until(lambda: served.live.listener.counts.stored > stored) and caplog.text.count("the model failed") == 1
+        stored = served.live.recorder.counts.stored
+        assert until(lambda: served.live.recorder.counts.stored > stored) and caplog.text.count("the model failed") == 1
 
 
 def test_a_model_that_cannot_read_the_sensors_is_told_and_they_are_recorded(tmp_path):
     with serving(tmp_path, MadeUpSource(("A", "B")), make_engine=_raising(UnmixError("it lacks MOX1"))) as served:
-        assert until(lambda: bool(served.live.trouble) and served.live.listener.counts.stored > 0)
+        assert until(lambda: bool(served.live.problem) and served.live.recorder.counts.stored > 0)
         state = served.client.get("/api/state").json()
-        assert state["model"]["trouble"] == "it lacks MOX1." and not state["model"]["ready"]
+        assert state["model"]["problem"] == "it lacks MOX1." and not state["model"]["ready"]
         assert state["source"]["stored"] > 0 and state["estimate"] is None
 
 
 def test_an_engine_with_a_defect_is_told_without_its_inside(tmp_path, caplog):
     with serving(tmp_path, make_engine=_raising(KeyError("secret"))) as served:
-        assert until(lambda: bool(served.live.trouble) and served.live.listener.counts.stored > 0)
+        assert until(lambda: bool(served.live.problem) and served.live.recorder.counts.stored > 0)
         state = served.client.get("/api/state").json()
-        assert "terminal" in state["model"]["trouble"] and "secret" not in str(state)
+        assert "terminal" in state["model"]["problem"] and "secret" not in str(state)
         assert state["source"]["stored"] > 0
 
 

@@ -7,7 +7,7 @@ import httpx
 import pytest
 from starlette.applications import Starlette
 
-from unmixnet.live.server.auth import Door, DoorError
+from unmixnet.live.server.auth import Authentication, AuthenticationError
 from unmixnet.live.server.page_files import _files
 from unmixnet.live.server.security import HEADERS, OPEN
 
@@ -30,7 +30,7 @@ def let_in(client: httpx.Client, paths: list[str]) -> set[str]:
 
 def test_every_route_but_health_and_login_refuses_strangers(served: Served):
     paths = [*routes(served), "/", "/nothing/here", "/page/../app.js", "//health", "/health/", "/HEALTH", "/login/x"]
-    with served.stranger(headers={"Origin": served.url}) as stranger:
+    with served.without_session(headers={"Origin": served.url}) as stranger:
         assert len(set(paths)) >= 25
         assert let_in(stranger, [path for path in paths if path not in OPEN]) == set()
         assert stranger.get("/health").json() == {"status": "ok"}
@@ -50,14 +50,14 @@ def test_twin_a_route_without_the_guard_is_seen(served: Served):
     "cookie", ["", "x", "unmixnet", "' OR 1=1", "a" * 5000, "\x01", "=;=;", "ä".encode().decode("latin-1")]
 )
 def test_a_made_up_cookie_opens_nothing(served: Served, cookie):
-    headers = {"Cookie": f"{served.door.cookie}={cookie}".encode("latin-1")}
-    with served.stranger() as stranger:
+    headers = {"Cookie": f"{served.auth.cookie}={cookie}".encode("latin-1")}
+    with served.without_session() as stranger:
         assert stranger.get("/api/state", headers=headers).status_code in (400, 401)
 
 
 def test_a_link_works_once_and_gives_a_cookie_that_scripts_cannot_read(served: Served):
-    link = served.door.link()
-    with served.stranger() as first, served.stranger() as second:
+    link = served.auth.link()
+    with served.without_session() as first, served.without_session() as second:
         answer = first.get(link)
         cookie = answer.headers["set-cookie"].lower()
         assert answer.status_code == 200 and "httponly" in cookie and "samesite=strict" in cookie and "path=/" in cookie
@@ -66,8 +66,8 @@ def test_a_link_works_once_and_gives_a_cookie_that_scripts_cannot_read(served: S
 
 
 def test_a_link_expires(served: Served):
-    link = served.door.link(lasts_s=-1)
-    with served.stranger() as late:
+    link = served.auth.link(lasts_s=-1)
+    with served.without_session() as late:
         assert late.get(link).status_code == 401
 
 
@@ -89,21 +89,21 @@ HOSTS = (
 
 @pytest.mark.parametrize("host", HOSTS)
 def test_twelve_spoofed_hosts_are_refused(served: Served, host):
-    headers = {"Host": host.format(port=served.door.port)}
+    headers = {"Host": host.format(port=served.auth.port)}
     for path in ("/", "/health", "/login", "/api/state"):
         assert served.client.get(path, headers=headers).status_code in (400, 421)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "LOCALHOST"])
 def test_twin_our_own_names_are_served(served: Served, host):
-    answer = served.client.get("/api/state", headers={"Host": f"{host}:{served.door.port}"})
+    answer = served.client.get("/api/state", headers={"Host": f"{host}:{served.auth.port}"})
     assert answer.status_code == 200
 
 
 def test_two_hosts_or_none_are_refused(served: Served):
     name = served.host.encode()
     for head in (b"Host: " + name + b"\r\nHost: evil.example\r\n", b""):
-        with socket.create_connection(("127.0.0.1", served.door.port)) as raw:
+        with socket.create_connection(("127.0.0.1", served.auth.port)) as raw:
             raw.sendall(b"GET /health HTTP/1.1\r\n" + head + b"Connection: close\r\n\r\n")
             assert raw.recv(200).split(b" ")[1] in (b"400", b"421")
 
@@ -127,12 +127,12 @@ ORIGINS = (
 @pytest.mark.parametrize("origin", ORIGINS)
 def test_twelve_bad_origins_may_not_write(served: Served, origin):
     cookies = served.client.cookies
-    headers = {} if origin is None else {"Origin": origin.format(port=served.door.port)}
+    headers = {} if origin is None else {"Origin": origin.format(port=served.auth.port)}
     with httpx.Client(base_url=served.url, cookies=cookies) as client:
-        before = len(served.live.listener.marks)
+        before = len(served.live.recorder.marks)
         assert client.post("/api/marks", json={"text": "x"}, headers=headers).status_code == 403
         assert client.delete("/api/recordings/1", headers=headers).status_code == 403
-        assert len(served.live.listener.marks) == before
+        assert len(served.live.recorder.marks) == before
 
 
 def test_twin_our_own_origin_may_write(served: Served):
@@ -147,7 +147,7 @@ def test_another_site_may_not_even_read(served: Served, site):
 
 
 def test_every_answer_carries_the_headers(served: Served):
-    with served.stranger() as stranger:
+    with served.without_session() as stranger:
         answers = [served.client.get("/"), served.client.get("/nothing"), stranger.get("/"), stranger.get("/health")]
     assert HEADERS["Content-Security-Policy"].startswith("default-src 'self'")
     for answer in answers:
@@ -172,7 +172,7 @@ def test_no_script_of_the_page_parses_markup(served: Served):
 
 
 def test_a_defect_of_ours_is_an_id_and_no_traceback(served: Served, monkeypatch, caplog):
-    monkeypatch.setattr(served.live.takes, "stop", lambda: {}["secret place"])
+    monkeypatch.setattr(served.live.recordings, "stop", lambda: {}["secret place"])
     answer = served.client.post("/api/recording/stop")
     assert answer.status_code == 500
     assert set(answer.json()) == {"error", "id"} and "secret" not in answer.text and "Traceback" not in answer.text
@@ -180,43 +180,43 @@ def test_a_defect_of_ours_is_an_id_and_no_traceback(served: Served, monkeypatch,
 
 
 def test_a_web_socket_is_closed(served: Served):
-    with socket.create_connection(("127.0.0.1", served.door.port)) as raw:
+    with socket.create_connection(("127.0.0.1", served.auth.port)) as raw:
         ask = f"GET /api/stream HTTP/1.1\r\nHost: {served.host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         raw.sendall((ask + "Sec-WebSocket-Key: dGhlIHNhbXBsZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n").encode())
         assert raw.recv(64).split(b" ")[1] in (b"400", b"401", b"403")
 
 
-# ---------------------------------------------------------------- the door
+# ---------------------------------------------------------------- the auth
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.4", "enose.local", ""])
 @pytest.mark.parametrize("token", [None, "", "short"])
 def test_an_address_that_others_reach_needs_a_token_and_says_so(host, token):
-    with pytest.raises(DoorError, match="token"):
-        Door(host, 1, token=token, names=("enose.local",))
+    with pytest.raises(AuthenticationError, match="token"):
+        Authentication(host, 1, token=token, names=("enose.local",))
 
 
 def test_an_address_for_all_needs_a_name():
-    with pytest.raises(DoorError, match="--name"):
-        Door("0.0.0.0", 1, token="t" * 16)
-    assert Door("0.0.0.0", 1, token="t" * 16, names=("enose.local",)).hosts == {"enose.local:1"}
+    with pytest.raises(AuthenticationError, match="--name"):
+        Authentication("0.0.0.0", 1, token="t" * 16)
+    assert Authentication("0.0.0.0", 1, token="t" * 16, names=("enose.local",)).hosts == {"enose.local:1"}
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.0.0.2"])
 def test_a_loopback_address_needs_none(host):
-    assert f"localhost:{8}" in Door(host, 8).hosts
+    assert f"localhost:{8}" in Authentication(host, 8).hosts
 
 
 def test_the_token_lets_in_and_wrong_ones_run_out():
-    door = Door("192.168.1.4", 1, token="correct horse battery")
-    assert door.knows(door.open_with_token("correct horse battery"))
-    assert all(door.open_with_token(f"guess {i}") is None for i in range(10))
-    assert not door.patient
+    auth = Authentication("192.168.1.4", 1, token="correct horse battery")
+    assert auth.has_session(auth.open_with_token("correct horse battery"))
+    assert all(auth.open_with_token(f"guess {i}") is None for i in range(10))
+    assert not auth.accepts_attempts
 
 
 def test_the_login_form_takes_the_token(tmp_path):
     token = "correct horse battery"
-    with serving(tmp_path, token=token) as guarded, guarded.stranger(headers={"Origin": guarded.url}) as person:
+    with serving(tmp_path, token=token) as guarded, guarded.without_session(headers={"Origin": guarded.url}) as person:
         assert person.post("/login", data={"token": "wrong"}).status_code == 401
         assert person.get("/api/state").status_code == 401
         assert person.post("/login", data={"token": token}).status_code == 200

@@ -2,8 +2,8 @@
 
 import time
 
+from .event_stream import events
 from .fakes import CHANNELS, COMPONENTS, MadeUpSource
-from .reading import events
 from .serving import Served, serving
 
 
@@ -19,7 +19,7 @@ def test_a_page_first_gets_the_state_then_the_past_then_the_stream(served: Serve
 
 
 def test_what_was_received_is_stored_or_rejected(served: Served):
-    heard = served.live.listener
+    heard = served.live.recorder
     now = heard.counts
     assert now.received == now.stored + now.rejected + now.waiting and now.stored > 0
     assert abs(served.live.store.count(heard.session) - now.stored) <= 10  # it goes on while we count
@@ -42,7 +42,7 @@ def test_a_fast_replay_is_thinned_on_the_page_and_whole_in_the_store(tmp_path):
     with serving(tmp_path, MadeUpSource(rate_Hz=2000)) as fast:
         frames = [value for _, kind, value in events(fast.client, 2) if kind == "samples"]
         assert max(len(frame["time_s"]) for frame in frames) <= 60
-        session = fast.live.listener.session
+        session = fast.live.recorder.session
         assert fast.live.store.count(session) > 10 * 60
 
 

@@ -36,7 +36,7 @@ file.start();
 
 const heard = {
   state(value) {
-    if (state?.source.trouble && !value.source.trouble) toast("Every reading that waited is saved.");
+    if (state?.source.problem && !value.source.problem) toast("Every reading that waited is saved.");
     state = value;
     marks = value.marks;
     drawSource();
@@ -82,7 +82,7 @@ const heard = {
   },
   truth: (value) => record.drawTruth(value),
   lesson: (value) => teach.drawLesson(value),
-  trouble: (value) => toast(value.text),
+  problem: (value) => toast(value.text),
   missed: () => {},
 };
 
@@ -143,21 +143,21 @@ function drawSource() {
 
 // The disk may be full: what was received waits, and somebody should know.
 function drawUnstored() {
-  const { trouble, waiting, room } = state.source;
-  show($("unstored"), Boolean(trouble));
-  if (!trouble) return;
+  const { problem, waiting, room } = state.source;
+  show($("unstored"), Boolean(problem));
+  if (!problem) return;
   const many = (number) => number.toLocaleString("en");
-  say($("unstored-text"), trouble);
+  say($("unstored-text"), problem);
   say($("unstored-count"), waiting < room
     ? `${many(waiting)} rows wait in memory and are saved as soon as that is possible; there is room for ${many(room)}. Do not stop the program until then.`
     : `${many(waiting)} rows wait in memory and no more can: new readings are lost until the others are saved.`);
 }
 
 function drawTrouble() {
-  const { trouble } = state.model;
-  show($("trouble"), Boolean(trouble));
-  say($("trouble-title"), "The sensors are recorded, but the model cannot read them");
-  say($("trouble-text"), trouble);
+  const { problem } = state.model;
+  show($("problem"), Boolean(problem));
+  say($("problem-title"), "The sensors are recorded, but the model cannot read them");
+  say($("problem-text"), problem);
 }
 
 function drawEstimate() {
@@ -185,8 +185,8 @@ function drawWords() {
     say($("headline"), unbroken(first));
     say($("lead"), unbroken(rest.slice(0, 2).join(" ")));
   } else if (source.stored) {
-    say($("headline"), model.trouble ? "Recording without a model" : model.ready ? "Warming up" : "Opening the model");
-    say($("lead"), model.trouble ? "" : "The sensors are already being recorded.");
+    say($("headline"), model.problem ? "Recording without a model" : model.ready ? "Warming up" : "Opening the model");
+    say($("lead"), model.problem ? "" : "The sensors are already being recorded.");
   } else if (source.rejected) {
     say($("headline"), "The board talks, but not in readings");
     say($("lead"), "None of its lines could be read as numbers with names. The usual cause is another speed: try --baud, as the board’s program sets it.");

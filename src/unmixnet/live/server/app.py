@@ -1,4 +1,4 @@
-"""The application: routes in small files, and the guard around all of them."""
+"""The application: all routes behind one security layer, and the server that runs it."""
 
 import contextlib
 import os
@@ -15,52 +15,52 @@ from starlette.routing import Route
 from unmixnet.errors import UnmixError
 from unmixnet.live.answers import Answers
 from unmixnet.live.hub import Live
-from unmixnet.live.server.auth import Door, login_routes
+from unmixnet.live.server.auth import Authentication, login_routes
 from unmixnet.live.server.page_files import page_file
 from unmixnet.live.server.routes import (
     UPLOAD,
-    desk_routes,
-    exporting_routes,
-    learning_routes,
+    export_routes,
+    model_routes,
+    recording_routes,
     stream_routes,
-    unmixing_routes,
+    unmix_routes,
 )
-from unmixnet.live.server.security import HANDLERS, Guard
-from unmixnet.live.session_calibration import Calibrating
-from unmixnet.live.teaching import Lessons
+from unmixnet.live.server.security import HANDLERS, SecurityMiddleware
+from unmixnet.live.session_calibration import SessionCalibrator
+from unmixnet.live.teaching import Teaching
 
 __all__ = ["ServeError", "create_app", "listen", "serve"]
 
 
-def create_app(live: Live, door: Door, models: Path) -> Guard:
-    """The guarded application; it listens to the source for as long as it is served.
+def create_app(live: Live, auth: Authentication, models: Path) -> SecurityMiddleware:
+    """The application behind its security layer; it listens to the source for as long as it is served.
 
     Arguments:
         models: folder for taught models.
     """
-    calibrating = Calibrating(live)
-    lessons = Lessons(live, calibrating, models)
+    calibrator = SessionCalibrator(live)
+    teaching = Teaching(live, calibrator, models)
 
     @contextlib.asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        calibrating.recall()
+        calibrator.restore()
         async with live.running():
             try:
                 yield
             finally:
-                await lessons.close()
+                await teaching.close()
 
     routes = [
-        *login_routes(door),
+        *login_routes(auth),
         *_page_routes(),
         *stream_routes(live),
-        *desk_routes(live, door),
-        *learning_routes(calibrating, lessons),
-        *unmixing_routes(Answers(live)),
-        *exporting_routes(live),
+        *recording_routes(live, auth),
+        *model_routes(calibrator, teaching),
+        *unmix_routes(Answers(live)),
+        *export_routes(live),
     ]
     app = Starlette(routes=routes, exception_handlers=HANDLERS, lifespan=lifespan)
-    return Guard(app, door, {UPLOAD: live.settings.upload_bytes})
+    return SecurityMiddleware(app, auth, {UPLOAD: live.settings.upload_bytes})
 
 
 def _page_routes() -> list[Route]:
@@ -93,10 +93,10 @@ def listen(host: str, port: int) -> socket.socket:
         ) from None
 
 
-def serve(live: Live, door: Door, listening: socket.socket, models: Path) -> None:
+def serve(live: Live, auth: Authentication, listening: socket.socket, models: Path) -> None:
     """Serve until Ctrl-C. No access log, since it would hold the keys of the links."""
     config = uvicorn.Config(
-        create_app(live, door, models),
+        create_app(live, auth, models),
         log_level="warning",
         access_log=False,
         server_header=False,

@@ -1,4 +1,4 @@
-"""Authentication: one-time links and tokens become session cookies; which hosts may be asked."""
+"""Authentication: one-time links and tokens become session cookies; which host names are served."""
 
 import hashlib
 import hmac
@@ -15,7 +15,7 @@ from starlette.routing import Route
 from unmixnet.errors import UnmixError
 from unmixnet.live.server.page_files import page_file
 
-__all__ = ["Door", "DoorError", "check_address", "is_loopback", "login_routes"]
+__all__ = ["Authentication", "AuthenticationError", "check_address", "is_loopback", "login_routes"]
 
 _MOST_SESSIONS = 64
 _LEAST_TOKEN = 16
@@ -24,7 +24,7 @@ _WRONG_PER_MINUTE = 10
 _WILDCARDS = ("0.0.0.0", "::", "")
 
 
-class DoorError(UnmixError):
+class AuthenticationError(UnmixError):
     """A server that would be open to others without a token, or under no name."""
 
 
@@ -36,12 +36,12 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-class Door:
-    """Keys that are valid now.
+class Authentication:
+    """Links, tokens and sessions that are valid now.
 
     Arguments:
         host, port: where the server listens.
-        token: what people type in who have no link; needed unless the address is loopback.
+        token: typed in by people without a link; needed unless the address is loopback.
         names: further names under which the page is reached.
     """
 
@@ -61,7 +61,7 @@ class Door:
         return f"http://{self._address()}/login?key={key}"
 
     def short_link(self) -> str:
-        """A link for another device, which expires if nobody uses it."""
+        """A link for another device, which expires unless it is used."""
         return self.link(lasts_s=_LINK_LASTS_S)
 
     def open_with_key(self, key: str) -> str | None:
@@ -77,11 +77,11 @@ class Door:
         return self._session()
 
     @property
-    def patient(self) -> bool:
+    def accepts_attempts(self) -> bool:
         """Whether another token may be tried now."""
         return len(self._wrong) < _WRONG_PER_MINUTE or time.monotonic() - self._wrong[0] > 60
 
-    def knows(self, session: str | None) -> bool:
+    def has_session(self, session: str | None) -> bool:
         """Whether a cookie is that of an open session."""
         return session is not None and _digest(session) in self._sessions
 
@@ -103,13 +103,13 @@ def check_address(host: str, token: str | None, names: tuple[str, ...]) -> None:
     if is_loopback(host):
         return
     if token is None or len(token) < _LEAST_TOKEN:
-        raise DoorError(
+        raise AuthenticationError(
             f"others can reach the address {host or '(all)'}, which takes a token of {_LEAST_TOKEN} characters or more",
             where="--host",
             remedy="Put one into the variable UNMIXNET_TOKEN, or leave --host away",
         )
     if host in _WILDCARDS and not names:
-        raise DoorError(
+        raise AuthenticationError(
             f"{host or '(all)'} stands for every address of this machine",
             where="--host",
             remedy="Say under which name the page is opened, such as --name enose.local",
@@ -117,8 +117,8 @@ def check_address(host: str, token: str | None, names: tuple[str, ...]) -> None:
 
 
 def _names(host: str, names: tuple[str, ...]) -> set[str]:
-    found = set(names) | ({host} if host not in _WILDCARDS else set())
-    return found | ({"127.0.0.1", "localhost", "::1"} if is_loopback(host) else set())
+    known = set(names) | ({host} if host not in _WILDCARDS else set())
+    return known | ({"127.0.0.1", "localhost", "::1"} if is_loopback(host) else set())
 
 
 def _with_port(name: str, port: int) -> str:
@@ -130,17 +130,17 @@ def _digest(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()
 
 
-def login_routes(door: Door) -> list[Route]:
-    """`/health`, `/login` and what that page shows; everything else needs what they give."""
+def login_routes(auth: Authentication) -> list[Route]:
+    """`/health`, `/login` and what that page shows; every other path needs a session."""
 
     async def health(request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
     async def login(request: Request) -> Response:
         if request.method == "POST":
-            return await _by_token(request, door)
-        session = door.open_with_key(request.query_params.get("key", ""))
-        return _welcome(door, session) if session else _page("login.html", 401)
+            return await _by_token(request, auth)
+        session = auth.open_with_key(request.query_params.get("key", ""))
+        return _welcome(auth, session) if session else _page("login.html", 401)
 
     async def style(request: Request) -> Response:
         return page_file("style.css")
@@ -156,22 +156,22 @@ def login_routes(door: Door) -> list[Route]:
     ]
 
 
-async def _by_token(request: Request, door: Door) -> Response:
-    if not door.patient:
+async def _by_token(request: Request, auth: Authentication) -> Response:
+    if not auth.accepts_attempts:
         text = "Too many wrong tokens; wait a minute."
         return JSONResponse({"error": text, "id": secrets.token_hex(4)}, 429)
     fields = parse_qs((await request.body()).decode("utf-8", "replace"), max_num_fields=4)
-    session = door.open_with_token(fields.get("token", [""])[0])
-    return _welcome(door, session) if session else _page("login.html", 401)
+    session = auth.open_with_token(fields.get("token", [""])[0])
+    return _welcome(auth, session) if session else _page("login.html", 401)
 
 
-def _welcome(door: Door, session: str) -> Response:
+def _welcome(auth: Authentication, session: str) -> Response:
     """The cookie, and a page that goes on by itself.
 
     A redirect would not do: a link that was opened from another site carries no strict cookie through its redirects.
     """
     answer = _page("welcome.html", 200)
-    answer.set_cookie(door.cookie, session, httponly=True, samesite="strict", path="/")
+    answer.set_cookie(auth.cookie, session, httponly=True, samesite="strict", path="/")
     return answer
 
 

@@ -22,8 +22,8 @@ class PageMissingError(UnmixError):
 def _files() -> dict[str, bytes]:
     home = files("unmixnet.live") / "page"
     folders = [home, home / "vendor"]
-    found = [file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.is_file()]
-    return {file.name: file.read_bytes() for file in found if _suffix(file.name) in _TYPES}
+    present = [file for folder in folders if folder.is_dir() for file in folder.iterdir() if file.is_file()]
+    return {file.name: file.read_bytes() for file in present if _suffix(file.name) in _TYPES}
 
 
 def page_file(name: str) -> Response:

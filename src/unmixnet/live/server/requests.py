@@ -1,4 +1,4 @@
-"""What a page may ask for, as strict data: every text is short and visible, every list is bounded."""
+"""Bodies of requests as strict data: every text is short and visible, every list is bounded."""
 
 from collections.abc import Sequence
 from typing import Annotated, TypeVar
@@ -10,73 +10,83 @@ from starlette.requests import Request
 from unmixnet.files.printable import printable
 from unmixnet.recordings.recording import Mixture
 
-__all__ = ["Calibrate", "Mark", "Number", "Part", "Release", "Start", "Teach", "asked", "mixture"]
+__all__ = [
+    "CalibrationRequest",
+    "MarkRequest",
+    "MixturePart",
+    "Number",
+    "RecordingRequest",
+    "ReleaseRequest",
+    "TeachingRequest",
+    "mixture_of",
+    "parsed_body",
+]
 
 _LARGEST = 2**53
 
 
-def _seen(text: str) -> str:
-    shown = printable(text).strip()
-    if not shown:
+def _visible(text: str) -> str:
+    visible = printable(text).strip()
+    if not visible:
         raise ValueError("a text is empty")
-    return shown
+    return visible
 
 
-Name = Annotated[str, Field(max_length=80), AfterValidator(_seen)]
-Text = Annotated[str, Field(max_length=200), AfterValidator(_seen)]
+Name = Annotated[str, Field(max_length=80), AfterValidator(_visible)]
+Text = Annotated[str, Field(max_length=200), AfterValidator(_visible)]
 Number = Annotated[int, Field(ge=1, lt=_LARGEST)]
 
 
-class _Asked(BaseModel):
+class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class Part(_Asked):
+class MixturePart(_Request):
     """A component and how much of it, in any unit."""
 
     name: Name
     share: Annotated[float, Field(gt=0, le=1e6, strict=False)]
 
 
-class Start(_Asked):
+class RecordingRequest(_Request):
     """Start a recording; `release` lets the mixture of its label into the simulated chamber."""
 
     name: Name
-    label: Annotated[list[Part], Field(max_length=24)] = []
+    label: Annotated[list[MixturePart], Field(max_length=24)] = []
     seconds: Annotated[float, Field(ge=1, le=3600, strict=False)] | None = None
     release: bool = False
 
 
-class Mark(_Asked):
+class MarkRequest(_Request):
     """Mark an event."""
 
     text: Text
 
 
-class Release(_Asked):
+class ReleaseRequest(_Request):
     """Let a mixture into the simulated chamber; nothing is clean air."""
 
-    parts: Annotated[list[Part], Field(max_length=24)] = []
+    parts: Annotated[list[MixturePart], Field(max_length=24)] = []
 
 
-class Calibrate(_Asked):
+class CalibrationRequest(_Request):
     """Calibrate on recordings of known mixtures and of clean air, by their numbers."""
 
     references: Annotated[list[Number], Field(max_length=64)] = []
     clean_air: Annotated[list[Number], Field(max_length=64)] = []
 
 
-class Teach(_Asked):
+class TeachingRequest(_Request):
     """Train on recordings, by their numbers."""
 
     name: Name
     recordings: Annotated[list[Number], Field(min_length=2, max_length=500)]
 
 
-_Body = TypeVar("_Body", bound=_Asked)
+_Body = TypeVar("_Body", bound=_Request)
 
 
-async def asked(request: Request, kind: type[_Body]) -> _Body:
+async def parsed_body(request: Request, kind: type[_Body]) -> _Body:
     """The body as data, or a refusal that says which field is wrong."""
     body = await request.body()
     try:
@@ -87,7 +97,7 @@ async def asked(request: Request, kind: type[_Body]) -> _Body:
         raise HTTPException(400, f"{printable(place)[:80]}: {printable(first['msg'])[:200]}") from None
 
 
-def mixture(parts: Sequence[Part]) -> Mixture | None:
+def mixture_of(parts: Sequence[MixturePart]) -> Mixture | None:
     """A label; None for no parts."""
     if not parts:
         return None

@@ -15,46 +15,55 @@ from starlette.routing import Route
 
 from unmixnet.errors import UnmixError
 from unmixnet.live.answers import Answers
-from unmixnet.live.fanout import Client, Frame, encode
+from unmixnet.live.fanout import Client, PageMessage, encode
 from unmixnet.live.hub import Live
 from unmixnet.live.recordings import CLEAN_AIR
-from unmixnet.live.server.auth import Door
-from unmixnet.live.server.requests import Calibrate, Mark, Part, Release, Start, Teach, asked, mixture
-from unmixnet.live.session_calibration import Calibrating
+from unmixnet.live.server.auth import Authentication
+from unmixnet.live.server.requests import (
+    CalibrationRequest,
+    MarkRequest,
+    MixturePart,
+    RecordingRequest,
+    ReleaseRequest,
+    TeachingRequest,
+    mixture_of,
+    parsed_body,
+)
+from unmixnet.live.session_calibration import SessionCalibrator
 from unmixnet.live.store_export import csv_chunks, export_parquet, recording_osmell
-from unmixnet.live.teaching import Lessons
+from unmixnet.live.teaching import Teaching
 from unmixnet.recordings.recording import Mixture
 
 __all__ = [
     "UPLOAD",
-    "desk_routes",
-    "exporting_routes",
-    "learning_routes",
+    "export_routes",
+    "model_routes",
     "number_of",
+    "recording_routes",
     "stream_routes",
-    "unmixing_routes",
+    "unmix_routes",
 ]
 
 
-def desk_routes(live: Live, door: Door) -> list[Route]:
+def recording_routes(live: Live, auth: Authentication) -> list[Route]:
     """Routes under `/api` for marks, recordings, releases and further devices."""
 
     async def mark(request: Request) -> Response:
-        await live.mark((await asked(request, Mark)).text)
+        await live.mark((await parsed_body(request, MarkRequest)).text)
         return _done()
 
     async def start(request: Request) -> Response:
-        wish = await asked(request, Start)
-        label = mixture(wish.label)
-        live.takes.check()
-        at_s = await _afresh(live, label) if wish.release else None
-        live.takes.start(wish.name, label, wish.seconds, at_s)
+        body = await parsed_body(request, RecordingRequest)
+        label = mixture_of(body.label)
+        live.recordings.check()
+        at_s = await _release_after_recovery(live, label) if body.release else None
+        live.recordings.start(body.name, label, body.seconds, at_s)
         live.changed()
-        return JSONResponse(live.takes.running_json())
+        return JSONResponse(live.recordings.running_json())
 
     async def stop(request: Request) -> Response:
         try:
-            number = live.takes.stop()
+            number = live.recordings.stop()
         finally:
             live.changed()
         return JSONResponse({"id": number})
@@ -65,7 +74,7 @@ def desk_routes(live: Live, door: Door) -> list[Route]:
         return _done()
 
     async def release(request: Request) -> Response:
-        await _release(live, (await asked(request, Release)).parts)
+        await _release(live, (await parsed_body(request, ReleaseRequest)).parts)
         return _done()
 
     async def air(request: Request) -> Response:
@@ -73,7 +82,7 @@ def desk_routes(live: Live, door: Door) -> list[Route]:
         return _done()
 
     async def link(request: Request) -> Response:
-        return JSONResponse({"link": door.short_link()})
+        return JSONResponse({"link": auth.short_link()})
 
     return [
         Route("/api/marks", mark, methods=["POST"]),
@@ -86,8 +95,8 @@ def desk_routes(live: Live, door: Door) -> list[Route]:
     ]
 
 
-async def _release(live: Live, parts: Sequence[Part]) -> None:
-    chamber, label = _chamber(live), mixture(parts)
+async def _release(live: Live, parts: Sequence[MixturePart]) -> None:
+    chamber, label = _chamber(live), mixture_of(parts)
     if label is None:
         chamber.air()
     else:
@@ -95,17 +104,17 @@ async def _release(live: Live, parts: Sequence[Part]) -> None:
     await live.mark(_released(label))
 
 
-async def _afresh(live: Live, label: Mixture | None) -> float:
+async def _release_after_recovery(live: Live, label: Mixture | None) -> float:
     """Release what is to be recorded into a chamber whose sensors have recovered; the time of its first sample [s]."""
-    given = None if label is None or label.names == (CLEAN_AIR,) else label
-    at_s = await _chamber(live).afresh(None if given is None else _parts(given))
-    await live.mark(f"{_released(given)}, after the sensors had recovered")
+    released = None if label is None or label.names == (CLEAN_AIR,) else label
+    at_s = await _chamber(live).release_after_recovery(None if released is None else _parts(released))
+    await live.mark(f"{_released(released)}, after the sensors had recovered")
     return at_s
 
 
 def _chamber(live: Live) -> Any:
     if not hasattr(live.source, "release"):
-        raise UnmixError("only the simulated chamber can be told what to release", remedy="Start with --simulate")
+        raise UnmixError("only the simulated chamber can release a mixture", remedy="Start with --simulate")
     return live.source
 
 
@@ -134,13 +143,13 @@ def _done() -> Response:
 _PIECE = 1 << 16
 
 
-def exporting_routes(live: Live) -> list[Route]:
+def export_routes(live: Live) -> list[Route]:
     """Routes under `/api` for downloads."""
 
     async def recording_csv(request: Request) -> Response:
-        named = await run_in_threadpool(live.store.named, number_of(request))
-        chunks = csv_chunks(live.store, named.session, named.start_s, named.end_s)
-        return _download(chunks, "text/csv", f"unmixnet-recording-{named.id}.csv")
+        span = await run_in_threadpool(live.store.span, number_of(request))
+        chunks = csv_chunks(live.store, span.session, span.start_s, span.end_s)
+        return _download(chunks, "text/csv", f"unmixnet-recording-{span.id}.csv")
 
     async def osmell(request: Request) -> Response:
         number = number_of(request)
@@ -163,9 +172,9 @@ def exporting_routes(live: Live) -> list[Route]:
 
 
 def _session(live: Live) -> int:
-    if live.listener.session is None:
+    if live.recorder.session is None:
         raise HTTPException(404, "There are no samples yet.")
-    return live.listener.session
+    return live.recorder.session
 
 
 def _parquet(live: Live, session: int) -> Iterator[bytes]:
@@ -182,34 +191,34 @@ def _download(pieces: Iterator[bytes], kind: str, name: str) -> Response:
     return StreamingResponse(pieces, media_type=kind, headers=headers)
 
 
-def learning_routes(calibrating: Calibrating, lessons: Lessons) -> list[Route]:
-    """Routes under `/api` for calibrations, lessons and models."""
+def model_routes(calibrator: SessionCalibrator, teaching: Teaching) -> list[Route]:
+    """Routes under `/api` for calibrations, teaching and models."""
 
     async def calibrate(request: Request) -> Response:
-        wish = await asked(request, Calibrate)
-        await calibrating.calibrate(wish.references, wish.clean_air)
-        return JSONResponse(calibrating.state())
+        body = await parsed_body(request, CalibrationRequest)
+        await calibrator.calibrate(body.references, body.clean_air)
+        return JSONResponse(calibrator.state())
 
     async def undo(request: Request) -> Response:
-        calibrating.undo()
-        return JSONResponse(calibrating.state())
+        calibrator.undo()
+        return JSONResponse(calibrator.state())
 
     async def teach(request: Request) -> Response:
-        wish = await asked(request, Teach)
-        lessons.start(wish.name, wish.recordings)
-        return JSONResponse(lessons.state())
+        body = await parsed_body(request, TeachingRequest)
+        teaching.start(body.name, body.recordings)
+        return JSONResponse(teaching.state())
 
     async def give_up(request: Request) -> Response:
-        lessons.stop()
-        return JSONResponse(lessons.state())
+        teaching.stop()
+        return JSONResponse(teaching.state())
 
     async def use(request: Request) -> Response:
-        await lessons.use(number_of(request))
-        return JSONResponse(lessons.state())
+        await teaching.use(number_of(request))
+        return JSONResponse(teaching.state())
 
     async def use_first(request: Request) -> Response:
-        await lessons.use(None)
-        return JSONResponse(lessons.state())
+        await teaching.use(None)
+        return JSONResponse(teaching.state())
 
     return [
         Route("/api/calibration", calibrate, methods=["POST"]),
@@ -225,7 +234,7 @@ UPLOAD = "/api/unmix"
 """The only path that takes a large body."""
 
 
-def unmixing_routes(answers: Answers) -> list[Route]:
+def unmix_routes(answers: Answers) -> list[Route]:
     """Routes under `/api` for whole recordings."""
 
     async def upload(request: Request) -> Response:
@@ -264,7 +273,7 @@ def _attachment(content: bytes, kind: str, name: str) -> Response:
 
 
 _STALLED_S = 20.0
-"""A reader that takes nothing for so long is let go; its page connects again."""
+"""A reader that takes nothing for so long is disconnected; its page connects again."""
 
 
 def stream_routes(live: Live) -> list[Route]:
@@ -275,7 +284,7 @@ def stream_routes(live: Live) -> list[Route]:
         return EventSourceResponse(_events(live, client), ping=15, send_timeout=_STALLED_S)
 
     async def state(request: Request) -> Response:
-        return JSONResponse({**live.state(), "estimate": live.listener.estimate})
+        return JSONResponse({**live.state(), "estimate": live.recorder.estimate})
 
     return [Route("/api/stream", stream, methods=["GET"]), Route("/api/state", state, methods=["GET"])]
 
@@ -283,14 +292,14 @@ def stream_routes(live: Live) -> list[Route]:
 async def _events(live: Live, client: Client) -> AsyncIterator[ServerSentEvent]:
     try:
         yield _event(encode("state", live.state()))
-        yield _event(encode("history", await live.recorder(live.listener.history)))
-        async for frame in live.fanout.frames(client):
-            yield _event(frame)
-            if frame.kind == "missed":  # it may have been news
+        yield _event(encode("history", await live.in_recorder_thread(live.recorder.history)))
+        async for message in live.fanout.messages(client):
+            yield _event(message)
+            if message.kind == "missed":  # it may have been news
                 yield _event(encode("state", live.state()))
     finally:
         live.fanout.leave(client)
 
 
-def _event(frame: Frame) -> ServerSentEvent:
-    return ServerSentEvent(data=frame.text, event=frame.kind)
+def _event(message: PageMessage) -> ServerSentEvent:
+    return ServerSentEvent(data=message.text, event=message.kind)

@@ -1,4 +1,4 @@
-"""The outermost layer: whatever is not allowed here does not reach the application.
+"""The outermost layer: requests that are not allowed do not reach the application.
 
 In this order: no web sockets, a Host that is ours, an Origin that is ours on writes, a session (every path but
 `/health` and `/login`), and a body that is counted while it comes in. Every answer carries the same headers.
@@ -20,10 +20,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from unmixnet.errors import UnmixError
 from unmixnet.files.printable import printable
 from unmixnet.inference.report.formatting import clipped
-from unmixnet.live.server.auth import Door
+from unmixnet.live.server.auth import Authentication
 from unmixnet.live.server.page_files import page_file
 
-__all__ = ["HANDLERS", "HEADERS", "OPEN", "SMALL_BODY", "Guard"]
+__all__ = ["HANDLERS", "HEADERS", "OPEN", "SMALL_BODY", "SecurityMiddleware"]
 
 OPEN = frozenset({"/health", "/login", "/login/style.css", "/login/mark.svg"})
 """Paths that need no session."""
@@ -45,17 +45,17 @@ HEADERS = {
 }
 
 
-class Guard:
+class SecurityMiddleware:
     """An ASGI application around another.
 
     Arguments:
-        app: what is guarded.
-        door: sessions and names.
+        app: the application behind it.
+        auth: sessions and names.
         bodies: limits of paths that take more than `SMALL_BODY` bytes.
     """
 
-    def __init__(self, app: ASGIApp, door: Door, bodies: Mapping[str, int]) -> None:
-        self.app, self.door, self.bodies = app, door, dict(bodies)
+    def __init__(self, app: ASGIApp, auth: Authentication, bodies: Mapping[str, int]) -> None:
+        self.app, self.auth, self.bodies = app, auth, dict(bodies)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it here."""
@@ -68,26 +68,26 @@ class Guard:
             await send({"type": "websocket.close", "code": 1008})
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
-        dressed = _Dressed(send)
+        with_headers = _WithHeaders(send)
         refusal = self._refusal(scope)
         if refusal is not None:
-            await refusal(scope, receive, dressed)
+            await refusal(scope, receive, with_headers)
             return
         limit = self.bodies.get(scope["path"], SMALL_BODY)
         with contextlib.suppress(Exception):  # the application has logged it, and answered with an id
-            await self.app(scope, _counted(receive, limit), dressed)
+            await self.app(scope, _counted(receive, limit), with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
         """Why the request goes no further; None lets it pass."""
         host = self._host(scope)
         if host is None:
-            return _refuse(421, "This server does not go by that name.")
+            return _refuse(421, "This server is not known by that name.")
         if scope["method"] not in _READS and not _own_origin(scope, host):
             return _refuse(403, "Requests that change something must come from this server's own page.")
         if not _own_fetch(scope):
-            return _refuse(403, "Another site asked for this.")
-        if scope["path"] not in OPEN and not self.door.knows(self._session(scope)):
-            return _stranger(scope)
+            return _refuse(403, "This request comes from another site.")
+        if scope["path"] not in OPEN and not self.auth.has_session(self._session(scope)):
+            return _login_response(scope)
         length = _only(scope, b"content-length")
         limit = self.bodies.get(scope["path"], SMALL_BODY)
         if length is not None and (not length.isascii() or not length.isdigit() or int(length[:20]) > limit):
@@ -96,18 +96,18 @@ class Guard:
 
     def _host(self, scope: Scope) -> str | None:
         host = (_only(scope, b"host") or "").lower()
-        return host if host in self.door.hosts else None
+        return host if host in self.auth.hosts else None
 
     def _session(self, scope: Scope) -> str | None:
         text = "; ".join(value.decode("latin-1") for name, value in scope["headers"] if name == b"cookie")
         try:
-            morsel = SimpleCookie(text).get(self.door.cookie)
+            morsel = SimpleCookie(text).get(self.auth.cookie)
         except CookieError:
             return None
         return morsel.value if morsel is not None else None
 
 
-class _Dressed:
+class _WithHeaders:
     """`send` that adds the headers."""
 
     def __init__(self, send: Send) -> None:
@@ -115,18 +115,18 @@ class _Dressed:
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = {name.lower() for name, _ in message.get("headers", [])}
+            present = {name.lower() for name, _ in message.get("headers", [])}
             extra = [
                 (name.lower().encode(), value.encode())
                 for name, value in HEADERS.items()
-                if name.lower().encode() not in given
+                if name.lower().encode() not in present
             ]
             message = {**message, "headers": [*message.get("headers", []), *extra]}
         await self.send(message)
 
 
 def _counted(receive: Receive, limit: int) -> Receive:
-    """`receive` that stops at `limit` bytes of body, whatever the header said; the server lets the rest fall."""
+    """`receive` that stops at `limit` bytes of body, whatever its header says; the server drops the rest."""
     seen = 0
 
     async def counted() -> Message:
@@ -160,8 +160,8 @@ def _own_fetch(scope: Scope) -> bool:
     return site is None or site in _OWN or (scope["method"] in _READS and _only(scope, b"sec-fetch-mode") == "navigate")
 
 
-def _stranger(scope: Scope) -> Response:
-    """Somebody without a session: words for a program, a page for a person."""
+def _login_response(scope: Scope) -> Response:
+    """For a request without a session: JSON for a program, the login page for a browser."""
     if scope["method"] == "GET" and "text/html" in (_only(scope, b"accept") or ""):
         page = page_file("login.html")
         page.status_code = 401
@@ -182,25 +182,25 @@ _log = logging.getLogger("unmixnet.live")
 
 
 async def _refused(request: Request, error: Exception) -> JSONResponse:
-    """Something that the user can mend."""
+    """An error that the user can correct."""
     assert isinstance(error, UnmixError)
     where = PurePath(error.where).name
-    return _said(409, str(UnmixError(error.problem, where=where, remedy=error.remedy)))
+    return _error_response(409, str(UnmixError(error.problem, where=where, remedy=error.remedy)))
 
 
 async def _http(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)
-    return _said(error.status_code, error.detail, error.headers)
+    return _error_response(error.status_code, error.detail, error.headers)
 
 
 async def _defect(request: Request, error: Exception) -> JSONResponse:
-    """Something that we must mend: an id, which stands beside the traceback in the log at the terminal."""
+    """A defect of ours: its id stands beside the traceback in the log at the terminal."""
     ident = secrets.token_hex(4)
     _log.error("error %s", ident, exc_info=error)
     return JSONResponse({"error": "Something went wrong in the server; the terminal shows what.", "id": ident}, 500)
 
 
-def _said(status: int, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+def _error_response(status: int, text: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
     return JSONResponse({"error": clipped(printable(text), 600), "id": secrets.token_hex(4)}, status, headers=headers)
 
 

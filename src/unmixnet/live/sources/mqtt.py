@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
 from unmixnet.live.lines import LONGEST_LINE, LineParser
-from unmixnet.live.sample import Item, Rejected, SourceError, SourceEvent, live_part
+from unmixnet.live.sample import Item, Rejected, SourceError, SourceEvent, live_library
 
 if TYPE_CHECKING:
     import aiomqtt
@@ -76,7 +76,7 @@ class MqttSource:
 
     async def stream(self) -> AsyncIterator[Item]:
         """Samples for as long as the process lives; a broker that does not answer at first is an error."""
-        aiomqtt = live_part("aiomqtt")
+        aiomqtt = live_library("aiomqtt")
         kind, here = "connected", False
         while True:
             try:
@@ -100,7 +100,7 @@ class MqttSource:
         # what paho says of every lost connection is said by the events
         quiet = logging.getLogger("unmixnet.live.mqtt")
         quiet.setLevel(logging.CRITICAL)
-        return live_part("aiomqtt").Client(
+        return live_library("aiomqtt").Client(
             address.host,
             address.port,
             username=address.user,

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from unmixnet.live.sample import Item, Sample, SourceError, SourceEvent
 
-__all__ = ["Pace", "ReplaySource"]
+__all__ = ["ReplayPace", "ReplaySource"]
 
 _SHORTEST_SLEEP_S = 0.002
 _CALLS_WITHOUT_REST = 256
 """Calls that return at once before others on the event loop get their turn."""
 
 
-class Pace:
+class ReplayPace:
     """Waits until it is time for a sample; `speed` 1 is real time, infinity does not wait at all."""
 
     def __init__(self, speed: float) -> None:
@@ -50,7 +50,7 @@ class ReplaySource:
     def __init__(self, path: str | Path, speed: float = 1.0) -> None:
         from unmixnet.recordings.reader import read_recording
 
-        self._pace = Pace(speed)
+        self._pace = ReplayPace(speed)
         self.recording = read_recording(path)
         self.name = f"replay of {Path(path).name}"
         self.channels: tuple[str, ...] | None = self.recording.channels

@@ -1,4 +1,4 @@
-"""A board on a serial port: it may print rubbish at first, be unplugged, and come back."""
+"""A board on a serial port: it may print noise at first, be unplugged, and come back."""
 
 import asyncio
 import time
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unmixnet.live.lines import Framing, LineParser
-from unmixnet.live.sample import Item, SourceError, SourceEvent, live_part
+from unmixnet.live.sample import Item, SourceError, SourceEvent, live_library
 
 __all__ = ["Port", "SerialSource", "list_ports"]
 
@@ -56,7 +56,7 @@ class SerialSource:
 
     async def _open(self, *, first: bool) -> "_Inbox":
         """The open port; waits for one that was there before."""
-        serialx, loop = live_part("serialx"), asyncio.get_running_loop()
+        serialx, loop = live_library("serialx"), asyncio.get_running_loop()
         while True:
             inbox = _Inbox()
             try:
@@ -148,14 +148,14 @@ class Port:
 
 def list_ports(*, everything: bool = False) -> list[Port]:
     """Ports that a board is plugged into; `everything` adds the sockets at the back of the machine."""
-    serialx = live_part("serialx")
+    serialx = live_library("serialx")
     try:
-        found = serialx.list_serial_ports()
+        listed = serialx.list_serial_ports()
     except (OSError, serialx.SerialException) as error:
         raise SourceError(
             f"the ports cannot be listed ({error})", remedy="Name the port yourself: unmixnet live --serial PORT"
         ) from None
-    ports = sorted((_port(info) for info in found), key=lambda port: port.port)
+    ports = sorted((_port(info) for info in listed), key=lambda port: port.port)
     return [port for port in ports if everything or port.vid is not None]
 
 

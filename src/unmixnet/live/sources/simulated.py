@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from unmixnet.live.sample import Item, Sample, SourceError, SourceEvent
-from unmixnet.live.sources.replay import Pace
+from unmixnet.live.sources.replay import ReplayPace
 from unmixnet.recordings.labels import COMPONENTS
 from unmixnet.recordings.recording import Mixture
 from unmixnet.recordings.simulated import CLEAN_AIR, FULL_SCALE_COUNTS, STRENGTH_SD, drift, noise_counts, plan_of
@@ -93,7 +93,7 @@ Script = Sequence[tuple[Mapping[str, float] | None, float]]
 
 @dataclass(frozen=True, eq=False)
 class _Step:
-    """What is in front of the chamber, how strong, for how long [s]; `begun` is told the time of its first row."""
+    """What is in front of the chamber, how strong, for how long [s]; `begun` gets the time of its first row."""
 
     mixture: Mixture | None
     strength: float = 1.0
@@ -112,10 +112,10 @@ class SimulatedSource:
     """
 
     def __init__(self, seed: int = 0, speed: float = 1.0, script: Script | None = None) -> None:
-        self._pace, self._nose = Pace(speed), SimulatedNose(seed)
+        self._pace, self._nose = ReplayPace(speed), SimulatedNose(seed)
         self._rng = np.random.default_rng([seed, 8])
         self._script = None if script is None else [_scripted(*step) for step in script]
-        self._asked: list[_Step] = []
+        self._requested: list[_Step] = []
         self.name, self.unit = "simulated chamber", "counts"
         self.channels: tuple[str, ...] | None = self._nose.channels
         self.components = COMPONENTS
@@ -125,19 +125,19 @@ class SimulatedSource:
 
     def release(self, parts: Mapping[str, float]) -> None:
         """Release foods in these parts, from the next half second on, for a minute; no recipe comes any more."""
-        self._asked = [_Step(mixture_of(parts))]
+        self._requested = [_Step(mixture_of(parts))]
 
     def air(self) -> None:
         """Clean air from the next half second on, until something is released."""
-        self._asked = [_Step(None)]
+        self._requested = [_Step(None)]
 
-    async def afresh(self, parts: Mapping[str, float] | None) -> float:
-        """Release foods, or none, as if one had waited until the sensors had recovered; the time of the first row [s].
+    async def release_after_recovery(self, parts: Mapping[str, float] | None) -> float:
+        """Release foods, or none, after the sensors have recovered, without the wait; the time of the first row [s].
 
-        This is how the recordings of the data set begin, and how a person with patience would begin a recording.
+        The recordings of the data set begin like this.
         """
         begun = asyncio.get_running_loop().create_future()
-        self._asked = [_Step(None if parts is None else mixture_of(parts), begun=begun)]
+        self._requested = [_Step(None if parts is None else mixture_of(parts), begun=begun)]
         try:
             return await asyncio.wait_for(begun, _PATIENCE_S)
         except TimeoutError:
@@ -158,7 +158,7 @@ class SimulatedSource:
                     await self._pace.until(row / RATE_HZ)
                     yield Sample(row / RATE_HZ, tuple(readings.tolist()))
                     row += 1
-                if self._asked:
+                if self._requested:
                     break
         yield SourceEvent("end", "The script has ended.")
 
@@ -175,16 +175,16 @@ class SimulatedSource:
             step.begun.set_result(time_s)
 
     def _steps(self) -> Iterator["_Step"]:
-        """What is released, one after the other; what is asked for ends script and recipes, and clean air follows."""
+        """What is released, one after the other; a request ends script and recipes, and clean air follows it."""
         for step in self._recipes() if self._script is None else self._script:
-            if not self._asked:
+            if not self._requested:
                 yield step
-            if self._asked:
+            if self._requested:
                 break
         else:
             return
         while True:
-            yield self._asked.pop() if self._asked else _Step(None)
+            yield self._requested.pop() if self._requested else _Step(None)
 
     def _recipes(self) -> Iterator["_Step"]:
         """Recipes of the data set in random order, of random strength."""

@@ -22,7 +22,7 @@ def test_twenty_hostile_channel_names_stay_text(browser, tmp_path):
     with serving(tmp_path, MadeUpSource(names())) as served, browser.new_context() as context:
         page = context.new_page()
         listen(page, heard)
-        page.goto(served.door.link())
+        page.goto(served.auth.link())
         page.wait_for_url("**/")
         page.wait_for_function("() => document.querySelectorAll('#traces .panel').length === 20")
         assert page.locator("#traces h3").all_text_contents() == list(names())

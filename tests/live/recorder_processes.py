@@ -30,7 +30,7 @@ class Recorder:
     """A recorder process; `told` is all that it has said."""
 
     def __init__(self, store: Path, port: Path) -> None:
-        command = [sys.executable, "-m", "tests.live.recorder", str(store), str(port)]
+        command = [sys.executable, "-m", "tests.live.recorder_main", str(store), str(port)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
         self.told: list[Told] = []
         self._news = threading.Condition()

@@ -77,7 +77,9 @@ def path(rng: random.Random, known: list[str]) -> str:
     return "/" + "/".join(rng.choice(SEGMENTS) for _ in range(rng.randrange(1, 5)))
 
 
-def hammer(served: Served, count: int, seed: int = 0, known: list[str] | None = None) -> list[tuple[str, str, int]]:
+def failed_requests(
+    served: Served, count: int, seed: int = 0, known: list[str] | None = None
+) -> list[tuple[str, str, int]]:
     """Requests that were answered by a 5xx status."""
     rng = random.Random(seed)
     known = known or [route.path for route in served.app.app.routes if "stream" not in route.path]  # type: ignore[attr-defined]

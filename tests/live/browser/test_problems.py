@@ -15,7 +15,7 @@ def test_a_full_disk_is_told_with_what_waits_and_so_is_its_end(browser, tmp_path
     with serving(tmp_path, MadeUpSource(rate_Hz=200)) as served, browser.new_context() as context:
         page = context.new_page()
         listen(page, heard)
-        page.goto(served.door.link())
+        page.goto(served.auth.link())
         page.wait_for_url("**/")
         page.wait_for_selector("#traces canvas")
         assert page.is_hidden("#unstored")
@@ -49,7 +49,7 @@ class Nonsense:
 def test_a_board_that_talks_nonsense_is_told_with_what_to_try(browser, tmp_path):
     with serving(tmp_path, Nonsense()) as served, browser.new_context() as context:
         page = context.new_page()
-        page.goto(served.door.link())
+        page.goto(served.auth.link())
         page.wait_for_url("**/")
         page.wait_for_selector("#headline:has-text('not in readings')")
         assert "--baud" in page.inner_text("#lead")

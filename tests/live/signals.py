@@ -1,4 +1,4 @@
-"""Streams for the engine: clean air, the packaged recording, and made-up trouble."""
+"""Streams for the engine: clean air, the packaged recording, and made-up problem."""
 
 import numpy as np
 

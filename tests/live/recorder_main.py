@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from unmixnet.live.listener import Listener
-from unmixnet.live.sample import Item, Source
+from unmixnet.live.recorder import Recorder
+from unmixnet.live.sample import Item, SampleSource
 from unmixnet.live.sources.serial_port import SerialSource
 from unmixnet.live.store import Store
 
@@ -18,7 +18,7 @@ GATHER_S = 0.02
 INBOX = 4096
 
 
-async def record(source: Source, listener: Listener, told=lambda: None) -> None:
+async def record(source: SampleSource, recorder: Recorder, told=lambda: None) -> None:
     """Source → inbox → store, as the hub does it; ends with the source."""
     inbox: asyncio.Queue[Item | None] = asyncio.Queue(INBOX)
 
@@ -35,7 +35,7 @@ async def record(source: Source, listener: Listener, told=lambda: None) -> None:
         while not inbox.empty():
             items.append(inbox.get_nowait())
         ended = None in items
-        await asyncio.to_thread(listener.hear, [item for item in items if item is not None], source.channels)
+        await asyncio.to_thread(recorder.receive, [item for item in items if item is not None], source.channels)
         told()
     await listening
 
@@ -48,13 +48,13 @@ def memory_bytes() -> int:
 def main(store: Path, port: str) -> None:
     source = SerialSource(port, retry_s=0.05)
     with Store.open(store) as opened:
-        listener = Listener(opened, source.name, source.unit)
+        recorder = Recorder(opened, source.name, source.unit)
 
         def told() -> None:
-            now = listener.counts
-            print(listener.session, now.stored, now.rejected, memory_bytes(), time.process_time(), flush=True)
+            now = recorder.counts
+            print(recorder.session, now.stored, now.rejected, memory_bytes(), time.process_time(), flush=True)
 
-        asyncio.run(record(source, listener, told))
+        asyncio.run(record(source, recorder, told))
 
 
 if __name__ == "__main__":
