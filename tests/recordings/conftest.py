@@ -9,7 +9,7 @@ import pytest
 def store_evidence():
     """Store what a long count found under studies/results, with commit, date, machine and command."""
     from studies.tables import __main__ as tables
-    from studies.tables.provenance import store
+    from studies.tables.markdown import store
 
     yield lambda name, results: store(name, "make soak", results)
     tables.main()

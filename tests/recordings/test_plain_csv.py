@@ -66,7 +66,7 @@ def test_a_sidecar_states_units_device_rate_and_label(tmp_path: Path):
     assert recording.device == "nose 7"
     assert recording.sample_rate_Hz == 4.0
     assert recording.label is not None and recording.label.ratios == pytest.approx([0.75, 0.25])
-    assert recording.warnings == ()
+    assert [finding.code for finding in recording.warnings] == [Code.RATIO_SUM], "80 parts are not silently 100"
 
 
 def test_a_sidecar_of_the_folder_speaks_for_files_without_their_own(tmp_path: Path):

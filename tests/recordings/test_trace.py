@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.inference.bundle import tiny
+from tests.inference.bundle.tiny import shared_home  # noqa: F401
 from unmixnet.errors import UnmixError
 from unmixnet.recordings.reader import read_recording
 from unmixnet.recordings.trace import trace_of
@@ -22,7 +23,7 @@ def recording():
 
 
 def trace(ready, recording):
-    return trace_of(recording, ready.ready, rate_Hz=ready.config.model.rate_Hz, window=ready.config.window)
+    return trace_of(recording, ready.preprocessing, rate_Hz=ready.config.model.rate_Hz, window=ready.config.window)
 
 
 def test_the_trace_is_what_training_saw(ready, recording):

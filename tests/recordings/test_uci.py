@@ -147,7 +147,7 @@ def test_a_damaged_parquet_table_is_refused(path: Path, tmp_path: Path, damage):
 def test_two_million_rows_are_read_no_slower_than_pandas_in_under_a_gigabyte(tmp_path: Path):
     from studies.bench.reader import measure
     from studies.tables import __main__ as tables
-    from studies.tables.provenance import store
+    from studies.tables.markdown import store
 
     rows = 2_000_000
     results = measure(rows, tmp_path)

@@ -57,7 +57,7 @@ def calibrate_session(
 
 def read_session(path: Path) -> "SessionCalibration":
     """The calibration in a file."""
-    from unmixnet.files.toml import read_text
+    from unmixnet.files.reading import read_text
     from unmixnet.inference.session import SessionCalibration
 
     return SessionCalibration.from_text(read_text(path))

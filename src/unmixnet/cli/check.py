@@ -51,12 +51,16 @@ def check(
 
 def _print(checked: "Sequence[Checked]") -> None:
     """Every file in full if they are few, else what was found and in how many files."""
+    from unmixnet.recordings.inspection import folder_findings
+
     if len(checked) <= _SHOWN_IN_FULL:
         for file in checked:
             _print_file(file)
     else:
         _print_refused(checked)
         _print_findings(checked)
+    for finding in folder_findings(file.recording for file in checked if file.recording):
+        print_text(f"{finding.code.severity} ", bold(finding.code), f": {finding.message}")
     read = sum(file.refusal is None for file in checked)
     warned = sum(file.warned for file in checked)
     files = "1 file" if len(checked) == 1 else f"{len(checked):,} files"

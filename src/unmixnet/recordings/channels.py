@@ -6,7 +6,15 @@ from dataclasses import dataclass
 from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.recording import Finding
 
-__all__ = ["BASE_CHANNELS", "MIXTURE_CHANNELS", "UNKNOWN_UNIT", "Column", "canonical_name", "name_columns"]
+__all__ = [
+    "BASE_CHANNELS",
+    "MIXTURE_CHANNELS",
+    "UNKNOWN_UNIT",
+    "Column",
+    "canonical_name",
+    "name_columns",
+    "unit_spelling",
+]
 
 UNKNOWN_UNIT = "unknown"
 
@@ -30,12 +38,13 @@ MIXTURE_CHANNELS = {"NO2": "counts", "C2H5OH": "counts", "VOC": "counts", "CO": 
 """Channels of the SmellNet mixture device: raw 10-bit converter counts."""
 
 _LONGEST_NAME = 200
-_MISSPELT = {"c2h5ch": "C2H5OH", "c2h50h": "C2H5OH", "c2hsoh": "C2H5OH", "n02": "NO2", "c0": "CO"}
+_MISSPELT = {"c2h5ch": "C2H5OH", "c2h50h": "C2H5OH", "c2hsoh": "C2H5OH", "n02": "NO2"}
+"""Misspellings that can be nothing else. Not `c0`: that is a cell or column number as often as carbon monoxide."""
+_NUMBERED = re.compile(r"n\d+", re.IGNORECASE)
 _KNOWN = {name.lower(): name for name in BASE_CHANNELS}
 _BRACKETED = re.compile(r"(?P<name>[^\[(]+?)\s*[\[(]\s*(?P<unit>[^\])]*?)\s*[\])]")
 _UNIT_SPELLINGS = {
     "kω": "kOhm",
-    "kΩ": "kOhm",
     "kohm": "kOhm",
     "ω": "Ohm",
     "ohm": "Ohm",
@@ -44,7 +53,6 @@ _UNIT_SPELLINGS = {
     "°c": "degC",
     "c": "degC",
     "degc": "degC",
-    "%": "%RH",
     "%rh": "%RH",
     "adc": "counts",
     "count": "counts",
@@ -71,7 +79,8 @@ def name_columns(written: tuple[str, ...], *, file: str, line: int) -> tuple[tup
     """Columns of a header; refuses one without a name and two of the same name."""
     if "" in written:
         raise _unnamed(file, line, written.index(""))
-    columns = tuple(_column(name) for name in written)
+    numbered = sum(bool(_NUMBERED.fullmatch(_without_unit(name).strip())) for name in written) > 1
+    columns = tuple(_column(name, numbered) for name in written)
     findings = tuple(
         Finding(
             Code.HEADER_SPELLING,
@@ -119,8 +128,18 @@ def _without_unit(written: str) -> str:
     return match["name"] if match else written.strip()
 
 
-def _column(written: str) -> Column:
+def _column(written: str, numbered: bool) -> Column:
+    """A column; in a header that numbers its columns n01, n02, … the second is not NO2."""
     match = _BRACKETED.fullmatch(written.strip()[:_LONGEST_NAME])
-    unit = match["unit"] if match else ""
-    spelled = _UNIT_SPELLINGS.get(unit.lower(), unit)
-    return Column(canonical_name(_without_unit(written)), spelled or UNKNOWN_UNIT, written)
+    bare = _without_unit(written)
+    name = bare.strip() if numbered and _NUMBERED.fullmatch(bare.strip()) else canonical_name(bare)
+    return Column(name, unit_spelling(match["unit"] if match else "", name) or UNKNOWN_UNIT, written)
+
+
+def unit_spelling(written: str, name: str) -> str:
+    """One spelling of a unit; mΩ is not MΩ, and only of a humidity % means relative humidity."""
+    if written == "%" and ("humid" in name.lower() or name.lower() == "rh"):
+        return "%RH"
+    if written[:1] == "m" and written[1:].lower() in ("ω", "ohm"):
+        return "mOhm"
+    return _UNIT_SPELLINGS.get(written.lower(), written)

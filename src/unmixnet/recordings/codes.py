@@ -49,12 +49,17 @@ class Code(StrEnum):
         return member
 
     # The file as a whole.
-    NO_FILE = "no-file", "refusal", "there is no such file, or it may not be opened"
+    NO_FILE = "no-file", "refusal", "there is no such file, it may not be opened, or it is a folder, pipe or device"
     EMPTY = "empty", "refusal", "the file has no bytes, or nothing but blank lines"
+    TOO_LARGE = "too-large", "refusal", "more text than is read into memory"
     LFS_POINTER = "lfs-pointer", "refusal", "a Git LFS pointer stands in place of the data"
     NOT_TEXT = "not-text", "refusal", "the bytes are not text in any encoding the reader knows"
     NUL_BYTES = "nul-bytes", "refusal", "NUL bytes inside the text: a block was never written to the card"
-    UNKNOWN_FORMAT = "unknown-format", "refusal", "neither header nor lines match a format the reader knows"
+    UNKNOWN_FORMAT = (
+        "unknown-format",
+        "refusal",
+        "neither header nor lines are of a format the reader knows",
+    )
     BAD_SIDECAR = "bad-sidecar", "refusal", "the TOML file beside the recording is not understood"
     BAD_OSMELL = "bad-osmell", "refusal", "an .osmell file that is damaged, incomplete or hostile"
     BAD_TABLE = "bad-table", "refusal", "a Parquet table that cannot be opened, or lacks a column"
@@ -97,9 +102,12 @@ class Code(StrEnum):
     MISSING = "missing", "warning", "a channel lacks more than 10 % of its readings"
     UNIT_UNKNOWN = "unit-unknown", "warning", "a channel whose unit nothing states"
 
+    # Several recordings.
+    MIXED_RATES = "mixed-rates", "warning", "recordings of the same channels have different sample rates"
+
     # Labels.
     NO_LABEL = "no-label", "note", "the file name does not spell a known substance or recipe"
-    RATIO_SUM = "ratio-sum", "warning", "the ratios of the recipe do not sum to 100; they were normalised"
+    RATIO_SUM = "ratio-sum", "warning", "the shares of the label do not sum to 100 %; they were normalised"
     LABEL_CONFLICT = "label-conflict", "warning", "the file name carries a second, different recipe"
 
 

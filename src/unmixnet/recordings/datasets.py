@@ -1,5 +1,6 @@
 """Named data sets: which recordings they hold, in which split, and how each is read."""
 
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -8,12 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.labels import COMPONENTS, SUBSTANCES, label_of_file
+from unmixnet.recordings.codes import Code
+from unmixnet.recordings.labels import COMPONENTS, SUBSTANCES, label_of_file, sum_findings
 from unmixnet.recordings.location import DataError, data_root
 from unmixnet.recordings.manifest import MANIFEST, Listed, read_manifest
 from unmixnet.recordings.preprocessing import Response, respond
 from unmixnet.recordings.reader import read_recording, recording_files
-from unmixnet.recordings.recording import Mixture, Recording
+from unmixnet.recordings.recording import Finding, Mixture, Recording
 from unmixnet.recordings.temporal import resampled
 
 __all__ = ["NAMES", "Dataset", "Entry", "Traces", "load_dataset"]
@@ -22,6 +24,8 @@ _EXCERPTS = {
     "ethylene_co_s01_100hz.parquet": "excerpt",
     "ethylene_methane_digitised_1_25hz.parquet": "digitised",
 }
+_ABOUT_LABEL = (Code.NO_LABEL, Code.RATIO_SUM)
+"""Findings about the label in a file, which the label in a manifest makes void."""
 _UCI_TEXTS = ("ethylene_CO.txt", "ethylene_methane.txt")
 
 
@@ -45,6 +49,7 @@ class Dataset:
         entries: the recordings, sorted by split and place.
         components: substances that labels are made of, in their fixed order.
         reader: turns an entry into a recording.
+        findings: what was noticed about the data set without reading its recordings.
     """
 
     name: str
@@ -52,6 +57,7 @@ class Dataset:
     entries: tuple[Entry, ...]
     components: tuple[str, ...]
     reader: Callable[["Dataset", Entry], Recording]
+    findings: tuple[Finding, ...] = ()
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -88,6 +94,7 @@ class Dataset:
         for entry, recording in self.recordings(*splits):
             if entry.label is None:
                 continue
+            _check_rate(recording, rate_Hz)
             level = respond(recording.readings, None, Response(response))
             series.append(resampled(level, recording.sample_rate_Hz, rate_Hz)[:rows])
             labels.append(entry.label.vector(self.components))
@@ -104,8 +111,13 @@ def load_dataset(name: str, root: str | Path | None = None) -> Dataset:
     Arguments:
         name: one of `NAMES`.
         root: the data folder, or for "folder" the folder itself; None takes UNMIXNET_DATA.
+
+    >>> import unmixnet as um
+    >>> data = um.load_dataset("simulated")
+    >>> data.splits, len(data.entries)
+    (('training', 'test_seen', 'test_unseen'), 240)
     """
-    make = NAMES.get(name)
+    make = NAMES.get(name) if isinstance(name, str) else None
     if make is None:
         raise DataError(f"no data set {name!r}", remedy=f"Choose one of {', '.join(NAMES)}")
     return make(root)
@@ -144,14 +156,17 @@ def _uci_plateaus(root: str | Path | None) -> Dataset:
 def _folder(root: str | Path | None) -> Dataset:
     """Anybody's recordings: those of the manifest, or without one every file that may be a recording."""
     home = data_root(root)
-    if (home / MANIFEST).is_file():
-        entries = tuple(_listed(row) for row in read_manifest(home / MANIFEST))
+    findings: tuple[Finding, ...] = ()
+    if os.path.lexists(home / MANIFEST):
+        rows = read_manifest(home / MANIFEST)
+        entries = tuple(_listed(row) for row in rows)
+        findings = tuple(f for row in rows for f in sum_findings(row.label, f"{row.file} in {MANIFEST}", row.line))
     else:
         entries = tuple(Entry(path.relative_to(home).as_posix(), "all") for path in recording_files(home))
     if not entries:
         raise DataError("no recording in this folder", where=str(home), remedy=f"Write a {MANIFEST}")
     names = dict.fromkeys(name for entry in entries if entry.label for name in entry.label.names)
-    return Dataset("folder", home, entries, tuple(sorted(names)), _read_file)
+    return Dataset("folder", home, entries, tuple(sorted(names)), _read_file, findings)
 
 
 def _simulated(root: str | Path | None, sensors: int = 4) -> Dataset:
@@ -212,7 +227,10 @@ def _listed(row: Listed) -> Entry:
 
 def _read_file(dataset: Dataset, entry: Entry) -> Recording:
     recording = read_recording(dataset.root / entry.path, place=entry.path)
-    return recording if entry.label is None else replace(recording, label=entry.label)
+    if entry.label is None or entry.label == recording.label:
+        return recording
+    kept = tuple(finding for finding in recording.warnings if finding.code not in _ABOUT_LABEL)
+    return replace(recording, label=entry.label, warnings=kept + sum_findings(entry.label, "the label in the manifest"))
 
 
 def _read_uci(dataset: Dataset, entry: Entry) -> Recording:
@@ -221,6 +239,16 @@ def _read_uci(dataset: Dataset, entry: Entry) -> Recording:
 
     path = dataset.root / entry.path
     return open_view(path, 10, place=entry.path) if path.suffix == ".txt" else _read_file(dataset, entry)
+
+
+def _check_rate(recording: Recording, rate_Hz: float) -> None:
+    """Refuse a recording that has fewer rows per second than are wanted: they cannot be made up."""
+    if not 0 < rate_Hz <= 1.05 * recording.sample_rate_Hz:
+        raise ConfigError(
+            f"the recording has {recording.sample_rate_Hz:g} rows per second, arrays of {rate_Hz:g} were wanted",
+            where=recording.path,
+            remedy=f"Use a rate_Hz of at most {recording.sample_rate_Hz:g}",
+        )
 
 
 class Traces(NamedTuple):

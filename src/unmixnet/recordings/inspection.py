@@ -1,16 +1,19 @@
 """Checking files: for each a recording or a refusal, as plain values that print and serialise."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from unmixnet.recordings.codes import ReadError
+from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.manifest import MANIFEST
 from unmixnet.recordings.reader import read_recording, recording_files
 from unmixnet.recordings.recording import Finding, Mixture, Recording
 
-__all__ = ["Checked", "as_json", "check_files", "expand"]
+__all__ = ["Checked", "as_json", "check_files", "expand", "folder_findings"]
+
+_SAME_RATE = 1.05
+"""Clocks differ by less than this factor; more is another sample rate."""
 
 
 @dataclass(frozen=True)
@@ -55,18 +58,43 @@ def check_files(
         tick()
 
 
+def folder_findings(recordings: Iterable[Recording]) -> tuple[Finding, ...]:
+    """What is odd about recordings taken together: the same channels, read at different rates."""
+    by_array: dict[tuple[str, ...], list[Recording]] = {}
+    for recording in recordings:
+        by_array.setdefault(recording.channels, []).append(recording)
+    findings: tuple[Finding, ...] = ()
+    for channels, group in by_array.items():
+        slowest, fastest = (pick(group, key=lambda recording: recording.sample_rate_Hz) for pick in (min, max))
+        if fastest.sample_rate_Hz > _SAME_RATE * slowest.sample_rate_Hz:
+            message = (
+                f"recordings of {_names(channels)} have different sample rates, "
+                f"from {slowest.sample_rate_Hz:.4g} Hz ({slowest.path}) "
+                f"to {fastest.sample_rate_Hz:.4g} Hz ({fastest.path})"
+            )
+            findings += (Finding(Code.MIXED_RATES, message, count=len(group)),)
+    return findings
+
+
+def _names(channels: tuple[str, ...]) -> str:
+    return ", ".join(channels) if len(channels) <= 4 else f"{', '.join(channels[:3])} and {len(channels) - 3} more"
+
+
 def as_json(checked: Sequence[Checked], exit_code: int) -> dict:
     """One object for all files, with totals."""
-    codes = Counter(finding.code.value for one in checked for finding in one.findings)
-    refused = Counter(one.refusal.code.value for one in checked if one.refusal)
+    together = folder_findings(file.recording for file in checked if file.recording)
+    codes = Counter(finding.code.value for file in checked for finding in file.findings)
+    codes.update(finding.code.value for finding in together)
+    refused = Counter(file.refusal.code.value for file in checked if file.refusal)
     return {
         "schema": "unmixnet.check/2",
-        "files": [_file_json(one) for one in checked],
+        "files": [_file_json(file) for file in checked],
+        "findings": [_finding_json(finding) for finding in together],
         "summary": {
             "files": len(checked),
-            "read": sum(one.refusal is None for one in checked),
-            "refused": sum(one.refusal is not None for one in checked),
-            "warned": sum(one.warned for one in checked),
+            "read": sum(file.refusal is None for file in checked),
+            "refused": sum(file.refusal is not None for file in checked),
+            "warned": sum(file.warned for file in checked),
             "findings": dict(sorted(codes.items())),
             "refusals": dict(sorted(refused.items())),
         },
@@ -74,16 +102,17 @@ def as_json(checked: Sequence[Checked], exit_code: int) -> dict:
     }
 
 
-def _file_json(one: Checked) -> dict:
+def _file_json(file: Checked) -> dict:
     return {
-        "file": one.file,
-        "recording": _recording_json(one.recording) if one.recording else None,
-        "findings": [
-            {**asdict(finding), "severity": finding.code.severity, "meaning": finding.code.meaning}
-            for finding in one.findings
-        ],
-        "refusal": _refusal_json(one.refusal) if one.refusal else None,
+        "file": file.file,
+        "recording": _recording_json(file.recording) if file.recording else None,
+        "findings": [_finding_json(finding) for finding in file.findings],
+        "refusal": _refusal_json(file.refusal) if file.refusal else None,
     }
+
+
+def _finding_json(finding: Finding) -> dict:
+    return {**asdict(finding), "severity": finding.code.severity, "meaning": finding.code.meaning}
 
 
 def _recording_json(recording: Recording) -> dict:

@@ -8,7 +8,7 @@ from unmixnet.errors import UnmixError
 from unmixnet.recordings.codes import Code
 from unmixnet.recordings.recording import Finding, Mixture
 
-__all__ = ["COMPONENTS", "SUBSTANCES", "label_of_file", "parse_label", "parse_recipe"]
+__all__ = ["COMPONENTS", "SUBSTANCES", "label_of_file", "parse_label", "parse_recipe", "sum_findings"]
 
 COMPONENTS = (
     "banana",
@@ -56,8 +56,11 @@ def parse_label(text: str) -> Mixture | None:
     if "+" in text or ":" in text:
         pairs = [part.rpartition(":") for part in text.split("+")]
         names = [(name or share).strip() for name, _, share in pairs]
+        stated = [bool(name) for name, _, _ in pairs]
+        if any(stated) != all(stated):  # of "almond:50 + clove" nobody knows how much is clove
+            return None
         try:
-            shares = [float(share) if name else 1.0 for name, _, share in pairs]
+            shares = [float(share) if all(stated) else 1 / len(pairs) for _, _, share in pairs]
             return Mixture.from_parts(names, shares) if all(names) else None
         except (ValueError, UnmixError):
             return None
@@ -76,14 +79,25 @@ def label_of_file(path: str, known: Collection[str]) -> tuple[Mixture | None, tu
     label = parse_recipe(stem, known)
     if label is None:
         return None, (Finding(Code.NO_LABEL, f"{stem!r} names no known substance or recipe: no label"),)
-    findings: tuple[Finding, ...] = ()
-    if label.raw_sum not in (1.0, 100.0):
-        findings += (Finding(Code.RATIO_SUM, f"the ratios of {stem!r} sum to {label.raw_sum:g}, not 100"),)
+    findings = sum_findings(label, repr(stem))
     for part in rest[:-1]:
         other = parse_recipe(part, known)
         if other is not None and dict(_pairs(other)) != dict(_pairs(label)):
             findings += (Finding(Code.LABEL_CONFLICT, f"the name says {stem!r} and also {part!r}"),)
     return label, findings
+
+
+def sum_findings(label: Mixture | None, origin: str, line: int | None = None) -> tuple[Finding, ...]:
+    """A finding if the shares of a label do not sum to 100 % as written.
+
+    Arguments:
+        origin: what states the label, for the message.
+        line: where it is stated, if in a line of a file.
+    """
+    if label is None or label.odd_sum is None:
+        return ()
+    message = f"the shares of {origin} sum to {label.odd_sum:g}, not 100; they were divided by their sum"
+    return (Finding(Code.RATIO_SUM, message, line),)
 
 
 def _pairs(label: Mixture) -> zip:

@@ -23,8 +23,10 @@ def default_root() -> Path:
 
 def data_root(chosen: str | Path | None = None) -> Path:
     """The data folder; an error if it does not exist."""
+    if chosen is not None and not isinstance(chosen, str | os.PathLike):
+        raise DataError(f"a {type(chosen).__name__} was given as data folder", remedy="Give the path of a folder")
     root = Path(chosen) if chosen is not None else default_root()
-    if not root.is_dir():
+    if not os.path.isdir(root):
         raise DataError(
             "no data folder here",
             where=str(root),

@@ -5,7 +5,7 @@ import difflib
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from unmixnet.recordings.formats.text import decode
+from unmixnet.recordings.formats.text import decode, read_text_bytes
 from unmixnet.recordings.labels import parse_label
 from unmixnet.recordings.location import DataError
 from unmixnet.recordings.recording import Mixture
@@ -18,9 +18,10 @@ COLUMNS = ("file", "label", "session", "split")
 
 @dataclass(frozen=True)
 class Listed:
-    """A row of a manifest; label, session and split may be absent."""
+    """A row of a manifest, and its line; label, session and split may be absent."""
 
     file: str
+    line: int
     label: Mixture | None = None
     session: str | None = None
     split: str | None = None
@@ -28,8 +29,11 @@ class Listed:
 
 def read_manifest(path: Path) -> tuple[Listed, ...]:
     """Rows of a manifest; a file that is listed and absent, or listed twice, is an error."""
-    lines = decode(path.read_bytes(), str(path)).lines
-    rows = list(csv.reader(lines, delimiter=";" if ";" in lines[0] else ","))
+    lines = decode(read_text_bytes(path), str(path)).lines
+    try:
+        rows = list(csv.reader(lines, delimiter=";" if ";" in lines[0] else ","))
+    except csv.Error as error:
+        raise _refused(path, 1, f"no table ({error})", "Write one row for each recording") from None
     names = [name.strip().lower() for name in rows[0]]
     for name in names:
         if name not in COLUMNS:
@@ -64,7 +68,7 @@ def _listed(path: Path, number: int, names: list[str], row: list[str]) -> Listed
     if written and label is None:
         remedy = "Write almond, almond_50_clove_50, or almond:50 + clove:50"
         raise _refused(path, number, f"the label {written!r} is no recipe", remedy)
-    return Listed(str(file), label, fields.get("session") or None, fields.get("split") or None)
+    return Listed(str(file), number, label, fields.get("session") or None, fields.get("split") or None)
 
 
 def _refused(path: Path, line: int, problem: str, remedy: str) -> DataError:

@@ -3,6 +3,7 @@
 A new format is one `Format` in a module of `formats/`, added to `FORMATS`: every command then reads it.
 """
 
+import os
 from pathlib import Path
 
 from unmixnet.errors import ConfigError
@@ -42,7 +43,14 @@ def read_recording(path: str | Path, *, format: str | None = None, place: str | 
         path: the file.
         format: name of one of `FORMATS`; None recognises it by content.
         place: what to store as `Recording.path` (the place in a data set); None stores `path`.
+
+    >>> import unmixnet as um
+    >>> recording = um.read_recording(um.example_recording())
+    >>> recording.channels, len(recording)
+    (('MOX1', 'MOX2', 'MOX3', 'MOX4'), 600)
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError(f"a {type(path).__name__} was given, expected a path", remedy="Give the path of a file")
     path = Path(path)
     content = FileContent(path, place if place is not None else path.as_posix())
     return _format(content, format).read(content)
@@ -50,7 +58,8 @@ def read_recording(path: str | Path, *, format: str | None = None, place: str | 
 
 def recording_files(folder: Path) -> list[Path]:
     """Every file below a folder that may be a recording, in order of path."""
-    return sorted(path for path in folder.rglob("*") if path.suffix.lower() in RECORDING_SUFFIXES and path.is_file())
+    named = (path for path in folder.rglob("*") if path.suffix.lower() in RECORDING_SUFFIXES)
+    return sorted(path for path in named if os.path.isfile(path))
 
 
 def _format(content: FileContent, name: str | None) -> Format:
@@ -61,6 +70,7 @@ def _format(content: FileContent, name: str | None) -> Format:
         return known
     for known in FORMATS:
         if known.name == name:
+            _ = content.head  # refuses what is no plain file
             return known
     names = ", ".join(known.name for known in FORMATS)
     raise ConfigError(f"no format {name!r}", remedy=f"Choose one of {names}")

@@ -59,11 +59,19 @@ class Mixture:
     @classmethod
     def from_parts(cls, names: Sequence[str], parts: Sequence[float]) -> "Mixture":
         """Normalise parts such as percentages, and remember what they summed to."""
-        values = [float(part) for part in parts]
+        try:
+            values = [float(part) for part in parts]
+        except (TypeError, ValueError):
+            raise UnmixError(f"mixture parts must be numbers, saw {parts!r}", remedy="Check the label") from None
         total = sum(values)
         if not total > 0 or not np.isfinite(total):
             raise UnmixError(f"mixture parts need a positive sum, saw {values}", remedy="Check the label")
         return cls(tuple(names), tuple(value / total for value in values), total)
+
+    @property
+    def odd_sum(self) -> float | None:
+        """What the shares summed to as written, if that is neither 1 nor 100 but for rounding of decimals."""
+        return None if any(abs(self.raw_sum - whole) < 1e-6 * whole for whole in (1, 100)) else self.raw_sum
 
     @property
     def support(self) -> frozenset[str]:

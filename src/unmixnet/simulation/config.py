@@ -5,7 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from unmixnet.files.toml import Section, parse_toml, read_text
+from unmixnet.files.reading import read_text
+from unmixnet.files.toml import Section, parse_toml
 
 __all__ = ["SimulationConfig", "load_simulation", "parse_simulation"]
 
@@ -197,7 +198,14 @@ class SimulationConfig(Section):
 
 
 def load_simulation(path: str | Path) -> SimulationConfig:
-    """Read a simulation file."""
+    """Read a simulation file.
+
+    >>> import unmixnet as um
+    >>> from pathlib import Path
+    >>> _ = Path("nose.toml").write_text(um.example("enose"), encoding="utf-8")
+    >>> um.load_simulation("nose.toml").run.duration_s
+    180.0
+    """
     path = Path(path)
     text = read_text(path)
     config = parse_simulation(text, name=str(path))
@@ -209,5 +217,13 @@ def load_simulation(path: str | Path) -> SimulationConfig:
 
 
 def parse_simulation(text: str, *, name: str = "<text>") -> SimulationConfig:
-    """Parse and check the text of a simulation file."""
+    """Parse and check the text of a simulation file.
+
+    >>> import unmixnet as um
+    >>> um.parse_simulation(um.example("enose")).run.dt_s
+    0.25
+    >>> um.parse_simulation("[run]\nduration = 3")
+    Traceback (most recent call last):
+    unmixnet.errors.ConfigError: ...
+    """
     return parse_toml(text, SimulationConfig, name=name)

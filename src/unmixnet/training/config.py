@@ -1,7 +1,7 @@
 """A training run as a TOML file: data, model, objective, optimisation.
 
-Every value is stated once: `[model]` is `Settings`, `[objective]` the `Weights` of the losses, `[training]` the `Plan`
-of the optimiser and the options of a batch, all with their defaults where they are used.
+Every default is stated once, in the class that uses it: `[model]` is `Settings`, `[objective]` the `Weights` of the
+losses, `[training]` the `TrainingPlan` of the optimiser and the `BatchOptions`.
 """
 
 import hashlib
@@ -19,10 +19,10 @@ from unmixnet.files.toml import Section, parse_toml
 from unmixnet.model.settings import Settings
 from unmixnet.model.spec import ModelSpec, rows_in
 from unmixnet.recordings.preprocessing import Preprocessing
-from unmixnet.training.epoch import Plan
+from unmixnet.training.augmentation import NuisanceSpread
+from unmixnet.training.epoch import TrainingPlan
 from unmixnet.training.losses import Weights
 from unmixnet.training.objective import BatchOptions, Recipe
-from unmixnet.training.virtual import Nuisance
 
 __all__ = ["TrainConfig", "load_training", "parse_training"]
 
@@ -68,7 +68,7 @@ class ModelSection(Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TrainingSection(BatchOptions, Plan):
+class TrainingSection(BatchOptions, TrainingPlan):
     """`[training]`: how to optimise, how a batch is made, and what comes before the first epoch.
 
     Arguments:
@@ -87,10 +87,10 @@ class TrainingSection(BatchOptions, Plan):
     polish: Annotated[int, Ge(0)] = 0
     schooling: Annotated[int, Ge(0)] = 0
     bank: Annotated[int, Gt(0)] = 8192
-    virtual_gain: Annotated[float, Ge(0)] = Nuisance.gain
-    virtual_offset: Annotated[float, Ge(0)] = Nuisance.offset
-    virtual_strength: Annotated[float, Ge(0)] = Nuisance.strength
-    virtual_noise: Annotated[float, Ge(0)] = Nuisance.noise
+    virtual_gain: Annotated[float, Ge(0)] = NuisanceSpread.gain
+    virtual_offset: Annotated[float, Ge(0)] = NuisanceSpread.offset
+    virtual_strength: Annotated[float, Ge(0)] = NuisanceSpread.strength
+    virtual_noise: Annotated[float, Ge(0)] = NuisanceSpread.noise
 
 
 class TrainConfig(Section):
@@ -107,15 +107,15 @@ class TrainConfig(Section):
         return Settings(**_part(self.model, Settings))
 
     @property
-    def plan(self) -> Plan:
+    def plan(self) -> TrainingPlan:
         """Of the optimiser."""
-        return Plan(**_part(self.training, Plan))
+        return TrainingPlan(**_part(self.training, TrainingPlan))
 
     @property
     def recipe(self) -> Recipe:
         """Of a batch."""
         t = self.training
-        nuisance = Nuisance(t.virtual_gain, t.virtual_offset, t.virtual_strength, t.virtual_noise)
+        nuisance = NuisanceSpread(t.virtual_gain, t.virtual_offset, t.virtual_strength, t.virtual_noise)
         classes = self.data.task == "classes"
         return Recipe(**_part(t, BatchOptions), weights=self.objective, classes=classes, nuisance=nuisance)
 

@@ -114,7 +114,7 @@ def conflicts(takes: Sequence[Take]) -> dict[str, tuple[str, ...]]:
 def odd_sum(take: Take) -> float | None:
     """What the ratios of the label sum to as written, where that is neither 1 nor 100."""
     label = take.recording.label
-    return None if label is None or label.raw_sum in (1.0, 100.0) else label.raw_sum
+    return None if label is None else label.odd_sum
 
 
 def supports(takes: Sequence[Take]) -> dict[str, set[frozenset[str]]]:

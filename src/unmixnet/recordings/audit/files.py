@@ -12,6 +12,7 @@ import numpy as np
 from unmixnet.errors import UnmixError
 from unmixnet.recordings.audit.report import Refusal
 from unmixnet.recordings.datasets import Dataset, Entry, load_dataset
+from unmixnet.recordings.formats.text import open_recording
 from unmixnet.recordings.manifest import MANIFEST
 from unmixnet.recordings.reader import RECORDING_SUFFIXES, read_recording, recording_files
 from unmixnet.recordings.recording import Mixture, Recording
@@ -99,8 +100,10 @@ def _read(root: Path, entry: Entry) -> Recording:
 
 def take_entry(data: Dataset, entry: Entry) -> Take:
     """The take of an entry of a data set."""
-    digest = hashlib.sha256((data.root / entry.path).read_bytes()).hexdigest()
-    return Take(entry.path, entry.split, digest, data.read(entry), entry.session)
+    recording = data.read(entry)
+    with open_recording(data.root / entry.path) as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return Take(entry.path, entry.split, digest, recording, entry.session)
 
 
 def split_of(file: str) -> str:

@@ -26,6 +26,7 @@ from unmixnet.recordings.audit.files import Take, audited_files, gather, is_trai
 from unmixnet.recordings.audit.leaks import leaks, proximity
 from unmixnet.recordings.audit.report import AuditReport, Kind, Refusal, Session, SplitSummary, Verdict
 from unmixnet.recordings.codes import ChannelHealth
+from unmixnet.recordings.inspection import folder_findings
 
 __all__ = ["audit_folder", "audit_takes", "judge_files"]
 
@@ -53,7 +54,7 @@ def audit_takes(
     clean = [take for take, verdict in zip(takes, verdicts, strict=True) if verdict.clean]
     times_h = {verdict.file: verdict.time_h for verdict in verdicts if verdict.time_h is not None}
     tick = progress("Looking for leaks", 1)
-    found = leaks(clean, times_h)
+    revealing = leaks(clean, times_h)
     tick()
     return AuditReport(
         folder=folder,
@@ -62,7 +63,8 @@ def audit_takes(
         sessions=_sessions(verdicts),
         splits=_splits(takes, verdicts),
         proximity=proximity(clean, times_h),
-        leaks=found,
+        leaks=revealing,
+        findings=folder_findings(take.recording for take in takes),
     )
 
 

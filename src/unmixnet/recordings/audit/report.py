@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from unmixnet.recordings.recording import Finding
+
 __all__ = ["AuditReport", "Kind", "Leak", "Proximity", "Refusal", "Session", "SplitSummary", "Verdict"]
 
 
@@ -162,6 +164,7 @@ class AuditReport:
     splits: tuple[SplitSummary, ...]
     proximity: tuple[Proximity, ...]
     leaks: tuple[Leak, ...]
+    findings: tuple[Finding, ...] = ()
 
     def of(self, file: str) -> Verdict:
         """The verdict on one file."""

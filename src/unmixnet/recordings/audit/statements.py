@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from unmixnet.recordings.audit.report import AuditReport, Kind, Leak
-from unmixnet.recordings.codes import ChannelHealth
+from unmixnet.recordings.codes import ChannelHealth, Code
 
 __all__ = ["Statement", "headline", "statements"]
 
 Weight = Literal["serious", "notice", "good"]
+_ROUNDED = 1.5
+"""Per cent by which rounded shares, such as 33, 33 and 33, may miss 100."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def headline(report: AuditReport) -> str:
 
 def statements(report: AuditReport) -> tuple[Statement, ...]:
     """Every finding, the serious ones first."""
-    makers = (_computed, _copies, _close_in_time, _supports, _conflicts, _sums, _health, _refused, _sessions)
+    makers = (_computed, _copies, _close_in_time, _supports, _conflicts, _sums, _rates, _health, _refused, _sessions)
     found = [statement for make in makers for statement in make(report)]
     found += [_leak(leak) for leak in report.leaks if leak.reveals and not leak.reference]
     rank = {"serious": 0, "notice": 1, "good": 2}
@@ -150,14 +152,31 @@ def _sums(report: AuditReport) -> list[Statement]:
     files = [verdict for verdict in report.verdicts if verdict.ratio_sum is not None]
     if not files:
         return []
-    sums = ", ".join(f"{total:g}" for total in sorted({v.ratio_sum for v in files if v.ratio_sum is not None}))
+    totals = sorted({verdict.ratio_sum for verdict in files if verdict.ratio_sum is not None})
+    rounded = all(abs(total - 100) <= _ROUNDED for total in totals)
+    return [
+        Statement(
+            "notice" if rounded else "serious",
+            f"{_count(len(files), 'label')} not summing to 100",
+            f"The shares sum to {', '.join(f'{total:g}' for total in totals)}; they are divided by their sum.",
+            "" if rounded else "A share was mistyped, or a component is missing: the true mixture is not known.",
+            "" if rounded else "Correct the label, or leave the recording out.",
+            tuple(verdict.file for verdict in files),
+        )
+    ]
+
+
+def _rates(report: AuditReport) -> list[Statement]:
     return [
         Statement(
             "notice",
-            f"{len(files)} labels do not sum to 100",
-            f"They sum to {sums}; we scale them to 100.",
-            files=tuple(verdict.file for verdict in files),
+            "Mixed sample rates",
+            f"{finding.message[:1].upper()}{finding.message[1:]}.",
+            "A window of so many rows then spans different times in different recordings.",
+            "Bring the recordings to one rate, or correct the rate in their TOML files.",
         )
+        for finding in report.findings
+        if finding.code is Code.MIXED_RATES
     ]
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from unmixnet.errors import UnmixError
 from unmixnet.files.canonical_json import ArtefactError, decode
-from unmixnet.recordings.channels import UNKNOWN_UNIT, canonical_name, name_columns
+from unmixnet.files.reading import open_file
+from unmixnet.recordings.channels import UNKNOWN_UNIT, canonical_name, unit_spelling
 from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.labels import parse_label
 from unmixnet.recordings.recording import Mixture
@@ -56,8 +57,8 @@ def members(source: str | Path | bytes, file: str) -> dict[str, bytes]:
 
 
 def _file_bytes(path: Path) -> bytes:
-    with path.open("rb") as opened:
-        raw = opened.read(_LARGEST_FILE + 1)
+    with open_file(path) as archive:
+        raw = archive.read(_LARGEST_FILE + 1)
     if len(raw) > _LARGEST_FILE:
         size = f"more than {_LARGEST_FILE:,} bytes"
         raise OsmellError(size, file=str(path), expected="fewer", remedy="Export a shorter recording")
@@ -208,16 +209,9 @@ def _columns(entries: Any, file: str) -> list[tuple[str, str]]:
     for entry in entries:
         fields = _object(entry, "a channel", file)
         name = _text(fields.get("id"), "id of a channel", file)
-        columns.append((name, _unit(_text(fields.get("unit") or "", "unit of a channel", file), file)))
+        unit = _text(fields.get("unit") or "", "unit of a channel", file).strip()
+        columns.append((name, unit_spelling(unit, name) or UNKNOWN_UNIT))
     return columns
-
-
-def _unit(written: str, file: str) -> str:
-    """A unit in the spelling that the reader of CSV headers uses."""
-    if not written.strip() or set(written) & set("[]()"):
-        return written.strip() or UNKNOWN_UNIT
-    (column,), _ = name_columns((f"x [{written}]",), file=file, line=1)
-    return column.unit
 
 
 def _label(exact: Any, text: Any, file: str) -> Mixture | None:

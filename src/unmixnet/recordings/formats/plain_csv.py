@@ -14,6 +14,7 @@ from unmixnet.recordings.formats.table import Header, Table, missing_header, par
 from unmixnet.recordings.formats.text import SourceText
 from unmixnet.recordings.formats.timebase import TICKS_PER_S, Timebase, from_column, from_rate
 from unmixnet.recordings.health import SENTINELS, judge
+from unmixnet.recordings.labels import sum_findings
 from unmixnet.recordings.recording import Finding, Recording
 
 __all__ = ["PLAIN_CSV", "assemble", "read_plain"]
@@ -91,7 +92,11 @@ def assemble(
         path=place,
         label=sidecar.label,
         health=checkup.health,
-        warnings=findings + table.findings + times.findings + checkup.findings,
+        warnings=findings
+        + table.findings
+        + times.findings
+        + checkup.findings
+        + sum_findings(sidecar.label, "the stated label"),
     )
 
 
@@ -105,15 +110,17 @@ def _stated_units(source: SourceText, columns: tuple[Column, ...], sidecar: Side
 
 
 def _time_column(source: SourceText, columns: tuple[Column, ...], sidecar: Sidecar) -> _TimeColumn | None:
-    """The time column: that of the sidecar, else the first with a usual name."""
+    """The time column: that of the sidecar, else the first with a usual name, else the first in a unit of time."""
     names = [column.name for column in columns]
     if sidecar.time_column is not None:
         if sidecar.time_column not in names:
             raise _no_such_column(source, sidecar.time_column, names)
         index = names.index(sidecar.time_column)
     else:
-        usual = (i for i, column in enumerate(columns) if _is_time(column))
-        index = next(usual, -1)
+        named = [i for i, name in enumerate(names) if name.lower() in _TIME_NAMES]
+        plain = [i for i in named if names[i].lower() != "t"]  # a T beside a column in seconds is a temperature
+        timed = [i for i, column in enumerate(columns) if column.unit in TICKS_PER_S]
+        index = next(iter((*plain, *timed, *named)), -1)
     if index < 0:
         return None
     bracket = columns[index].unit if columns[index].unit != UNKNOWN_UNIT else None
@@ -123,11 +130,6 @@ def _time_column(source: SourceText, columns: tuple[Column, ...], sidecar: Sidec
     message = f"column {index + 1} ({names[index]}) has no unit of time: seconds were assumed"
     finding = Finding(Code.TIME_UNIT_ASSUMED, message, column=index + 1, channel=names[index])
     return _TimeColumn(index, "s", (finding,))
-
-
-def _is_time(column: Column) -> bool:
-    """True for a column with a usual name, or with a unit of time."""
-    return column.name.lower() in _TIME_NAMES or column.unit in TICKS_PER_S
 
 
 def _times(source: SourceText, table: Table, clock: _TimeColumn | None, sidecar: Sidecar) -> Timebase:

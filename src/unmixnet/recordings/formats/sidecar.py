@@ -2,11 +2,13 @@
 
 import difflib
 import math
+import os
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from unmixnet.errors import UnmixError
+from unmixnet.errors import ConfigError, UnmixError
+from unmixnet.files.reading import read_text
 from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.formats.timebase import TICKS_PER_S
 from unmixnet.recordings.labels import parse_recipe
@@ -35,16 +37,18 @@ class Sidecar:
 
 
 def find_sidecar(recording: Path) -> Path | None:
-    """`run.toml` for `run.csv`, else `recordings.toml` in the same folder."""
+    """`run.toml` for `run.csv`, else `recordings.toml` in the same folder, whatever stands under that name."""
     own, shared = recording.with_suffix(".toml"), recording.with_name(FOLDER_SIDECAR)
-    return next((path for path in (own, shared) if path.is_file()), None)
+    return next((path for path in (own, shared) if path != recording and os.path.lexists(path)), None)
 
 
 def read_sidecar(path: Path) -> Sidecar:
     """Read a sidecar; an unknown key is an error that suggests the nearest known one."""
     try:
-        entries = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        entries = tomllib.loads(read_text(path))
+    except ConfigError as error:
+        raise _refused(path, error.problem, "a TOML file in UTF-8", error.remedy) from None
+    except tomllib.TOMLDecodeError as error:
         raise _refused(path, str(error), "a TOML file in UTF-8", "Correct the place that is named") from None
     for key in entries:
         if key not in _KEYS:

@@ -1,15 +1,24 @@
-"""From bytes to lines: encoding, NUL bytes, Git LFS pointers, and the line that power loss cut."""
+"""From bytes to lines: sizes, encoding, NUL bytes, Git LFS pointers, and the line that power loss cut."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
+from unmixnet.files.reading import open_file
 from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.recording import Finding
 
-__all__ = ["SourceText", "decode", "read_head", "read_text_bytes"]
+__all__ = ["LONGEST_LINE", "SourceText", "decode", "open_recording", "read_head", "read_text_bytes"]
 
 _HEAD_BYTES = 4096
+_CHUNK = 1 << 20
+LONGEST_LINE = 1 << 20
+"""Most bytes of a line of text: no table has so many columns."""
+LARGEST_TEXT = 512 << 20
+"""Most bytes of a text that is held in memory as a whole."""
 
 _LFS = b"version https://git-lfs"
 _UTF16 = ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
@@ -18,7 +27,13 @@ _BINARY = (
     (b"PK\x03\x04", "a zip archive or Excel workbook"),
     (b"\x1f\x8b", "a gzip archive"),
     (b"%PDF", "a PDF"),
+    (b"SQLite format 3\0", "an SQLite database"),
 )
+_STRUCTURED = (
+    (re.compile(r'\{\s*["}]|\[\s*["\[{]|\[\s*-?[\d.]+\s*,'), "JSON"),
+    (re.compile(r"<(\?xml|!doctype|html|svg)", re.IGNORECASE), "XML or HTML"),
+)
+"""How text begins that is no table, whatever its lines look like."""
 
 
 @dataclass(frozen=True)
@@ -32,12 +47,52 @@ class SourceText:
 
 def read_head(path: Path) -> bytes:
     """The first bytes of a file, enough to recognise its format."""
-    return _bytes(path, _HEAD_BYTES)
+    with open_recording(path) as file:
+        return file.read(_HEAD_BYTES)
 
 
 def read_text_bytes(path: Path) -> bytes:
-    """All bytes of a text file."""
-    return _bytes(path)
+    """All bytes of a text file; a file that turns out to be no text, or has an endless line, is not read to its end."""
+    chunks: list[bytes] = []
+    size = line = 0
+    with open_recording(path) as file:
+        while chunk := file.read(_CHUNK):
+            if not chunks:
+                _refuse_stand_ins(chunk, str(path))
+                _refuse_structured(chunk[:_HEAD_BYTES].decode("latin-1").removeprefix("ï»¿"), str(path))
+            chunks.append(chunk)
+            size += len(chunk)
+            body = chunk.rstrip(b"\0")  # NUL bytes after the last row, from a power loss, are no line
+            if not body and size == len(chunk):
+                raise _empty(str(path), f"{size:,} NUL bytes")
+            line = _unfinished(body, line)
+            if line > LONGEST_LINE:
+                raise _not_text(str(path), f"a line of more than {LONGEST_LINE:,} bytes")
+            if size > LARGEST_TEXT:
+                raise _too_large(str(path))
+    return b"".join(chunks)
+
+
+@contextmanager
+def open_recording(path: Path) -> Iterator[BinaryIO]:
+    """Open a plain file; what the system refuses, also while it is read, becomes a `ReadError`."""
+    try:
+        with open_file(path) as file:
+            yield file
+    except OSError as error:
+        raise ReadError(
+            Code.NO_FILE,
+            file=str(path),
+            seen=error.strerror or type(error).__name__,
+            expected="a readable file",
+            remedy="Check the path and the permissions",
+        ) from None
+
+
+def _unfinished(chunk: bytes, before: int) -> int:
+    """Length of the line that a chunk leaves unfinished, if it began with `before` bytes of one."""
+    end = max(chunk.rfind(b"\n"), chunk.rfind(b"\r")) + 1
+    return len(chunk) - end if end else before + len(chunk)
 
 
 def decode(raw: bytes, file: str) -> SourceText:
@@ -48,26 +103,13 @@ def decode(raw: bytes, file: str) -> SourceText:
     if not text.strip():
         raise _empty(file, f"{len(raw)} bytes of blank lines")
     _refuse_control_characters(text, file)
+    _refuse_structured(text, file)
     *lines, last = text.split("\n")
     if last and not lines:  # One line only: let the header search say what is missing.
         return SourceText(file, (last,), findings)
     if last.strip():
         findings += (_cut(last, len(lines) + 1),)
     return SourceText(file, tuple(lines), findings)
-
-
-def _bytes(path: Path, most: int = -1) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(most)
-    except OSError as error:
-        raise ReadError(
-            Code.NO_FILE,
-            file=str(path),
-            seen=error.strerror or type(error).__name__,
-            expected="a readable file",
-            remedy="Check the path and the permissions",
-        ) from None
 
 
 def _refuse_stand_ins(raw: bytes, file: str) -> None:
@@ -132,6 +174,21 @@ def _refuse_control_characters(text: str, file: str) -> None:
         raise _not_text(file, f"the control character 0x{ord(match.group()):02x}", line)
 
 
+def _refuse_structured(text: str, file: str) -> None:
+    """Refuse JSON and markup: a line of it may look like a header, and the next like a row."""
+    start = text[:_HEAD_BYTES].lstrip()
+    for pattern, kind in _STRUCTURED:
+        if pattern.match(start):
+            raise ReadError(
+                Code.UNKNOWN_FORMAT,
+                file=file,
+                line=1,
+                seen=f"{kind} ({start[:40]!r})",
+                expected="a CSV header followed by rows, UCI columns, or plotter lines such as NO2:27,CO:31",
+                remedy="Export the recording as CSV with one named column for each sensor",
+            )
+
+
 def _encoded(name: str) -> Finding:
     return Finding(Code.ENCODING, f"the file is not UTF-8; it was decoded from {name}")
 
@@ -165,6 +222,16 @@ def _nul(body: bytes, file: str) -> ReadError:
         seen=f"{body.count(bytes(1))} NUL bytes, the first at byte {at + 1}",
         expected="text",
         remedy="Copy the file from the card again; if it stays, cut the file before this line",
+    )
+
+
+def _too_large(file: str) -> ReadError:
+    return ReadError(
+        Code.TOO_LARGE,
+        file=file,
+        seen=f"more than {LARGEST_TEXT:,} bytes of text",
+        expected="a recording that fits into memory",
+        remedy="Split the file into shorter recordings",
     )
 
 

@@ -10,6 +10,7 @@ from pyarrow import parquet
 from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.formats.arrow_columns import columns_of
 from unmixnet.recordings.formats.format import Format
+from unmixnet.recordings.formats.text import open_recording
 from unmixnet.recordings.formats.timebase import from_column
 from unmixnet.recordings.formats.uci_text import GAS_NAMES, SENSORS, UNIT, UciStream, looks_like_uci
 from unmixnet.recordings.health import judge
@@ -73,7 +74,7 @@ def _assemble(
 
 
 def _count_lines(path: Path) -> int:
-    with path.open("rb") as text:
+    with open_recording(path) as text:
         return sum(chunk.count(b"\n") for chunk in iter(lambda: text.read(_COUNT_BYTES), b""))
 
 

@@ -19,6 +19,7 @@ from pyarrow import csv
 from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.formats.arrow_columns import columns_of
 from unmixnet.recordings.formats.fields import LARGEST, FieldLog, read_field
+from unmixnet.recordings.formats.text import open_recording
 from unmixnet.recordings.recording import Finding
 
 __all__ = ["GAS_NAMES", "SENSORS", "UNIT", "UciBlock", "UciStream", "looks_like_uci", "parse_block", "parse_lines"]
@@ -73,7 +74,7 @@ class UciStream:
 
     def __iter__(self) -> Iterator[UciBlock]:
         """Parse the file from its beginning."""
-        with self.path.open("rb") as text:
+        with open_recording(self.path) as text:
             self.gases = self._read_header(text)
             yield from self._blocks(text)
         if not self.rows:
@@ -81,15 +82,15 @@ class UciStream:
 
     def findings(self) -> tuple[Finding, ...]:
         """What was odd about the rows taken so far."""
-        found = tuple(self._cut)
+        findings = tuple(self._cut)
         if self.absent:
             message = f"{self.absent} fields hold nan, inf or a size no sensor has; kept as NaN"
-            found += (Finding(Code.NOT_A_READING, message, count=self.absent),)
+            findings += (Finding(Code.NOT_A_READING, message, count=self.absent),)
         if self.non_positive:
             share = self.non_positive / (self.rows * len(SENSORS))
             message = f"{self.non_positive} readings ({share:.2%}) are at or under zero: 40000 / S is no resistance"
-            found += (Finding(Code.NON_POSITIVE, message, count=self.non_positive),)
-        return found
+            findings += (Finding(Code.NON_POSITIVE, message, count=self.non_positive),)
+        return findings
 
     def _read_header(self, text: BinaryIO) -> tuple[str, ...]:
         header = text.readline(4096)
