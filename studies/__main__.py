@@ -3,15 +3,13 @@
 import typer
 
 from studies.ablation.command import ablation
-from studies.audit.command import audit
 from studies.bench import command as bench
-from studies.bundles.command import bundles
 from studies.efficiency.command import efficiency
 from studies.figures.command import figures
 from studies.novelty.command import novelty
 from studies.peers.command import peers
 from studies.session.command import session
-from studies.smellnet.command import simulated, smellnet
+from studies.smellnet.command import audit, bundles, simulated, smellnet
 from studies.states.command import states
 from studies.uci.command import uci
 from unmixnet.cli import run

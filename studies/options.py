@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from studies.harness.scoring import Evidence
+    from studies.harness.results import StudyResult
 
 __all__ = [
     "RESULTS",
@@ -59,10 +59,11 @@ OnRay = Annotated[
 
 def store(result: dict[str, object], target: Path | None) -> None:
     """Write the file, if there is a place for it: not outside a checkout, nor for some tables only."""
+    from unmixnet.files.replacement import write_file
+
     if target is None or (target.parent == RESULTS and not RESULTS.parent.is_dir()):
         return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_text(json.dumps(result, indent=1) + "\n")
+    write_file(target, json.dumps(result, indent=1) + "\n")
 
 
 def beside(target: Path) -> Path:
@@ -70,7 +71,7 @@ def beside(target: Path) -> Path:
     return target.parent / "predictions" / f"{target.stem}.parquet"
 
 
-def keep(found: "Evidence", target: Path, name: str, *, add: bool, part: bool) -> "Evidence":
+def keep(found: "StudyResult", target: Path, name: str, *, add: bool, part: bool) -> "StudyResult":
     """Store results and the predictions beside them; a part of the studies of a command only where it is added."""
     from studies.harness.definitions import STUDIES
     from studies.harness.merge import merged

@@ -10,17 +10,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from studies.ablation.closure_scores import METRICS, Tally, closure_tallies, state_tallies, tally_row
-from studies.ablation.concentrated import bench_for
+from studies.ablation.closure_scores import METRICS, RatioTally, closure_tallies, state_tallies, tally_row
 from studies.ablation.coupling import FRACTIONS, coupling
-from studies.harness import scoring as evidence
 from studies.harness import work as code
-from studies.harness.benches import trained
+from studies.harness.benches import bench_for, trained
 from studies.harness.definitions import Study
-from studies.harness.run import Options, Watch, config_of, jobs_of
+from studies.harness.jobs import Options, config_of, jobs_of
+from studies.harness.progress import Reporter
+from studies.harness.results import StudyResult, gather
 from studies.harness.variants import UNMIXNET, Network
 from studies.harness.work import Job, Work, code_version
-from studies.states.state_scores import States, true_states_of
+from studies.states.state_scores import CellStates, true_states_of
 from unmixnet.inference.scores import Row
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.maxwell_stefan import Form
@@ -40,6 +40,8 @@ REFERENCES: dict[str, Form] = {
 }
 """What the model's own cells and steps cost when every coefficient is right: nothing is learned here."""
 
+_COUPLING_CODE = ("physics", "recordings/simulated.py", "simulation/simulated_nose.py", "ablation/coupling.py")
+
 
 def gather_ablation(
     command: str,
@@ -47,23 +49,26 @@ def gather_ablation(
     root: str | Path | None,
     work: Work,
     options: Options,
-    watch: Watch | None = None,
+    watch: Reporter | None = None,
     *,
     finished: bool = False,
-) -> evidence.Evidence:
+) -> StudyResult:
     """Run or collect the studies, then the closure of their rollouts and the laws from 1 ppm to half of the air."""
-    found = evidence.gather(command, studies, root, work, options, watch, finished=finished)
+    found = gather(command, studies, root, work, options, watch, finished=finished)
     rows = closure_rows(jobs_of(studies, root, options), work, root, options)
     fractions = FRACTIONS[::4] if options.quick else FRACTIONS
-    version = [fractions, code_version(("physics", "data/high_coupling.py", "reproduce/coupling.py"))]
+    version = [
+        fractions,
+        code_version(("physics", "recordings/simulated.py", "simulation/simulated_nose.py", "ablation/coupling.py")),
+    ]
     laws = work.remembered("coupling", version, lambda: [asdict(row) for row in coupling(fractions)])
     result = {**found.result, "coupling": laws}
     result["rows"] = [*found.result["rows"], *(asdict(row) for row in rows)]
-    return evidence.Evidence(result, found.answers)
+    return StudyResult(result, found.answers)
 
 
 def closure_rows(jobs: Sequence[Job], work: Work, root: str | Path | None, options: Options) -> list[Row]:
-    """Rows of every network whose weights were kept on every turn of a study, and of the true coefficients."""
+    """Rows of every network whose weights were kept on every fold of a study, and of the true coefficients."""
     rows: list[Row] = []
     for study in dict.fromkeys(job.study for job in jobs):
         mine = [job for job in jobs if job.study is study]
@@ -77,13 +82,13 @@ def closure_rows(jobs: Sequence[Job], work: Work, root: str | Path | None, optio
     return rows
 
 
-def _truths(jobs: Sequence[Job], root: str | Path | None, options: Options) -> dict[str, States]:
-    """True states of the tests of a simulated study, which has one turn."""
-    turn = jobs[0].turn
-    if not is_simulated(turn.data):
+def _truths(jobs: Sequence[Job], root: str | Path | None, options: Options) -> dict[str, CellStates]:
+    """True states of the tests of a simulated study, which has one fold."""
+    fold = jobs[0].fold
+    if not is_simulated(fold.data):
         return {}
-    bench = bench_for(turn)(config_of(jobs[0].study, UNMIXNET, options), turn, Recall(root))
-    return {protocol: true_states_of(bench, pieces) for protocol, pieces in turn.tests.items()}
+    bench = bench_for(fold)(config_of(jobs[0].study, UNMIXNET, options), fold, Recall(root))
+    return {protocol: true_states_of(bench, pieces) for protocol, pieces in fold.tests.items()}
 
 
 def _network_rows(
@@ -93,19 +98,19 @@ def _network_rows(
     work: Work,
     root: str | Path | None,
     options: Options,
-    truths: dict[str, States],
+    truths: dict[str, CellStates],
 ) -> list[Row]:
-    """Rows of one network: seeds count that have weights on every turn."""
+    """Rows of one network: seeds count that have weights on every fold."""
     if not config_of(study, variant, options).model.closure:
         return []
     seeds = [s for s in dict.fromkeys(job.seed for job in jobs) if _kept(jobs, s, work)]
     by_seed = [_joined([_tallies(j, work, root, options, truths) for j in jobs if j.seed == s]) for s in seeds]
     rows = []
     for protocol in study.protocols if seeds else ():
-        pieces = [piece for job in jobs if job.seed == seeds[0] for piece in job.turn.tests[protocol]]
+        pieces = [piece for job in jobs if job.seed == seeds[0] for piece in job.fold.tests[protocol]]
         for metric in METRICS:
             if metric in by_seed[0][protocol]:
-                about = (protocol, jobs[0].turn.splits[protocol], variant.name, metric)
+                about = (protocol, jobs[0].fold.splits[protocol], variant.name, metric)
                 rows.append(tally_row(about, [one[protocol][metric] for one in by_seed], _groups(protocol, pieces)))
     return rows
 
@@ -114,30 +119,30 @@ def _kept(jobs: Sequence[Job], seed: int, work: Work) -> bool:
     return all(work.read_weights(job) is not None for job in jobs if job.seed == seed)
 
 
-Tallies = dict[str, dict[str, Tally]]
+Tallies = dict[str, dict[str, RatioTally]]
 """By protocol and metric."""
 
 
-def _tallies(job: Job, work: Work, root: str | Path | None, options: Options, truths: dict[str, States]) -> Tallies:
+def _tallies(job: Job, work: Work, root: str | Path | None, options: Options, truths: dict[str, CellStates]) -> Tallies:
     """Of one training; computed once and kept in the work folder."""
     variant = job.variant
     assert isinstance(variant, Network)
 
     def make() -> dict[str, Any]:
-        bench = bench_for(job.turn)(config_of(job.study, variant, options), job.turn, Recall(root))
+        bench = bench_for(job.fold)(config_of(job.study, variant, options), job.fold, Recall(root))
         model = trained(bench, job, work)
         assert isinstance(model, UnMixNet)
-        tests = job.turn.tests.items()
+        tests = job.fold.tests.items()
         return {protocol: closure_tallies(bench, model, pieces, truths.get(protocol)) for protocol, pieces in tests}
 
     version = [str(job.place), work.digest(job), code_version((*code.UNMIXNET, "ablation/closure_scores.py"))]
-    name = f"closure {job.study.name} {job.turn.name} {variant.name} {job.seed}"
+    name = f"closure {job.study.name} {job.fold.name} {variant.name} {job.seed}"
     kept = work.remembered(name, version, make)
-    return {p: {metric: Tally(**tally) for metric, tally in found.items()} for p, found in kept.items()}
+    return {p: {metric: RatioTally(**tally) for metric, tally in found.items()} for p, found in kept.items()}
 
 
 def _joined(parts: Sequence[Tallies]) -> Tallies:
-    """Of all turns together."""
+    """Of all folds together."""
     whole = parts[0]
     for part in parts[1:]:
         whole = {p: {m: tally.joined(part[p][m]) for m, tally in found.items()} for p, found in whole.items()}
@@ -150,20 +155,20 @@ def _groups(protocol: str, pieces: Sequence[Piece]) -> list[str]:
     return ["+".join(sorted(piece.label.support)) if piece.label else "" for piece in pieces]
 
 
-def reference_rows(job: Job, protocol: str, truths: dict[str, States]) -> list[Row]:
+def reference_rows(job: Job, protocol: str, truths: dict[str, CellStates]) -> list[Row]:
     """Errors of flux and concentration with the true coefficients in the model's cells and steps."""
-    setting, pieces = setting_of(job.turn.data), job.turn.tests[protocol]
+    setting, pieces = setting_of(job.fold.data), job.fold.tests[protocol]
     paths, truth, rows = plan_of(setting).paths, truths[protocol], []
     released = shares(setting)[[paths.index(piece.path) for piece in pieces]]
     for name, form in REFERENCES.items():
         found = state_tallies(reference_states(setting, released, form, truth.flux.shape[1]), truth)
         for metric, tally in found.items():
-            about = (protocol, job.turn.splits[protocol], name, metric)
+            about = (protocol, job.fold.splits[protocol], name, metric)
             rows.append(tally_row(about, [tally], _groups(protocol, pieces)))
     return rows
 
 
-def reference_states(setting: Setting, released: np.ndarray, form: Form, seconds: int) -> States:
+def reference_states(setting: Setting, released: np.ndarray, form: Form, seconds: int) -> CellStates:
     """States of the true process on the coarse chamber in steps of a second, with the flux by `form`."""
     with jax.enable_x64(False):
         geometry, process = setting.chamber.geometry(), true_process(setting)
@@ -178,4 +183,4 @@ def reference_states(setting: Setting, released: np.ndarray, form: Form, seconds
 
         saved = run(jnp.asarray(released, float))
         N, J, theta = (np.asarray(leaf, float)[..., 1:] for leaf in (saved.N, saved.J, saved.theta))
-    return States(N / setting.chamber.volume_m3[:, None], J, theta)
+    return CellStates(N / setting.chamber.volume_m3[:, None], J, theta)

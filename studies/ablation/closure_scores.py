@@ -22,7 +22,7 @@ import numpy as np
 from jaxtyping import PyTree
 
 from studies.harness.benches import NetworkBench
-from studies.states.state_scores import States
+from studies.states.state_scores import CellStates
 from unmixnet.inference.scores import RESAMPLES, Row
 from unmixnet.metrics import bootstrap_interval
 from unmixnet.model.unmixnet import UnMixNet
@@ -32,7 +32,7 @@ from unmixnet.recordings.pieces import Piece
 from unmixnet.recordings.simulated import setting_of
 from unmixnet.simulation.simulated_nose import true_process
 
-__all__ = ["METRICS", "Tally", "closure_tallies", "state_tallies", "tally_row"]
+__all__ = ["METRICS", "RatioTally", "closure_tallies", "state_tallies", "tally_row"]
 
 METRICS = ("flux RMSE", "concentration RMSE", "MS residual", "MS residual, true D", "mass error", "net flux")
 _BATCH = 16
@@ -40,7 +40,7 @@ _BATCH = 16
 
 
 @dataclass(frozen=True)
-class Tally:
+class RatioTally:
     """A score of recordings: Σ part / Σ whole, or its root."""
 
     part: list[float]
@@ -53,38 +53,38 @@ class Tally:
         share = part / whole if whole > 0 else float("nan")
         return float(np.sqrt(share)) if self.root else share
 
-    def joined(self, other: "Tally") -> "Tally":
+    def joined(self, other: "RatioTally") -> "RatioTally":
         """Of the recordings of both."""
-        return Tally([*self.part, *other.part], [*self.whole, *other.whole], self.root)
+        return RatioTally([*self.part, *other.part], [*self.whole, *other.whole], self.root)
 
 
 def closure_tallies(
-    bench: NetworkBench, model: UnMixNet, pieces: Sequence[Piece], truth: States | None = None
+    bench: NetworkBench, model: UnMixNet, pieces: Sequence[Piece], truth: CellStates | None = None
 ) -> dict[str, dict[str, Any]]:
     """Scores of the first window of every recording, ready for JSON; those against the truth where it is given."""
-    data = bench.turn.data
+    data = bench.fold.data
     D = None if truth is None else np.asarray(true_process(setting_of(data)).diffusion.D)
     cut, owner = bench.windows(pieces)
     found = _solved_all(model, cut[np.unique(owner, return_index=True)[1]], D)
     ones = np.ones(len(pieces)).tolist()
     tallies = {
-        "MS residual": Tally(found["own"].tolist(), ones),
-        "mass error": Tally(found["mass"].tolist(), ones),
-        "net flux": Tally(found["net"].tolist(), found["moved"].tolist()),
+        "MS residual": RatioTally(found["own"].tolist(), ones),
+        "mass error": RatioTally(found["mass"].tolist(), ones),
+        "net flux": RatioTally(found["net"].tolist(), found["moved"].tolist()),
     }
     if truth is not None:
-        tallies["MS residual, true D"] = Tally(found["true"].tolist(), ones)
-        guess = States(found["N"][..., 1:] / model.chamber.volume_m3[:, None], found["J"][..., 1:], np.zeros(0))
+        tallies["MS residual, true D"] = RatioTally(found["true"].tolist(), ones)
+        guess = CellStates(found["N"][..., 1:] / model.chamber.volume_m3[:, None], found["J"][..., 1:], np.zeros(0))
         tallies |= state_tallies(guess, truth)
     return {name: asdict(tallies[name]) for name in METRICS if name in tallies}
 
 
-def state_tallies(guess: States, truth: States) -> dict[str, Tally]:
+def state_tallies(guess: CellStates, truth: CellStates) -> dict[str, RatioTally]:
     """Normalised errors of flux and concentration."""
 
-    def tally(x_hat: np.ndarray, x: np.ndarray) -> Tally:
+    def tally(x_hat: np.ndarray, x: np.ndarray) -> RatioTally:
         rest = (1, 2, 3)
-        return Tally(np.sum((x_hat - x) ** 2, axis=rest).tolist(), np.sum(x**2, axis=rest).tolist(), root=True)
+        return RatioTally(np.sum((x_hat - x) ** 2, axis=rest).tolist(), np.sum(x**2, axis=rest).tolist(), root=True)
 
     return {
         "flux RMSE": tally(guess.flux, truth.flux),
@@ -92,7 +92,7 @@ def state_tallies(guess: States, truth: States) -> dict[str, Tally]:
     }
 
 
-def tally_row(about: tuple[str, str, str, str], tallies: Sequence[Tally], groups: Sequence[str]) -> Row:
+def tally_row(about: tuple[str, str, str, str], tallies: Sequence[RatioTally], groups: Sequence[str]) -> Row:
     """A row from one tally for each seed.
 
     Arguments:

@@ -48,8 +48,8 @@ def ablation(
     """One rule switched off at a time: on new mixtures, on real recordings, and where gases drag each other along."""
     from studies.ablation.ablation import gather_ablation
     from studies.harness.definitions import chosen
+    from studies.harness.jobs import Options
     from studies.harness.progress import Display
-    from studies.harness.run import Options
     from studies.harness.work import Work
 
     target = out or RESULTS / "ablation.json"

@@ -28,14 +28,14 @@ from unmixnet.recordings.simulated import HIGH_COUPLING
 from unmixnet.simulation.chamber import Chamber
 from unmixnet.simulation.simulated_nose import Setting, true_process
 
-__all__ = ["CASES", "FRACTIONS", "LAWS", "Departure", "Law", "coupling", "departures", "draw_coupling", "solved"]
+__all__ = ["CASES", "FRACTIONS", "LAWS", "Departure", "FluxLaw", "coupling", "departures", "draw_coupling", "solved"]
 
 FRACTIONS = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 3e-2, 1e-1, 3e-1, 5e-1)
 """Largest total fraction of odorants anywhere in the chamber."""
 
 
 @dataclass(frozen=True)
-class Law:
+class FluxLaw:
     """What is solved in place of Maxwell–Stefan.
 
     Arguments:
@@ -50,13 +50,13 @@ class Law:
 
 
 LAWS = {
-    "fick": Law("fick"),
-    "unconstrained flux": Law("unconstrained"),
-    "paper-literal projection": Law("regularised"),
-    "paper-literal projection, float32": Law("regularised", single=True),
-    "projection of the main text": Law("weighted"),
-    "linear readout": Law(linear=True),
-    "maxwell–stefan, float32": Law(single=True),
+    "fick": FluxLaw("fick"),
+    "unconstrained flux": FluxLaw("unconstrained"),
+    "paper-literal projection": FluxLaw("regularised"),
+    "paper-literal projection, float32": FluxLaw("regularised", single=True),
+    "projection of the main text": FluxLaw("weighted"),
+    "linear readout": FluxLaw(linear=True),
+    "maxwell–stefan, float32": FluxLaw(single=True),
 }
 """By name, as the ablations call them."""
 CASES = {
@@ -90,7 +90,7 @@ def coupling(fractions: Sequence[float] = FRACTIONS) -> list[Departure]:
 def departures(case: str, fraction: float, laws: Sequence[str] = tuple(LAWS)) -> list[Departure]:
     """Laws beside Maxwell–Stefan (which comes first, with departures of zero)."""
     process, chamber = _process(case, fraction), CASES[case].chamber
-    truth = solved(process, chamber, Law())
+    truth = solved(process, chamber, FluxLaw())
     rows = [_compared(case, fraction, "maxwell–stefan", truth, truth)]
     for name in laws:
         found = solved(process, chamber, LAWS[name])
@@ -98,7 +98,7 @@ def departures(case: str, fraction: float, laws: Sequence[str] = tuple(LAWS)) ->
     return rows
 
 
-def solved(process: Process, chamber: Chamber, law: Law) -> Saved:
+def solved(process: Process, chamber: Chamber, law: FluxLaw) -> Saved:
     """Rollouts of pairs of substances by a law, leaves of shape (pair, second, ...)."""
     with jax.enable_x64(not law.single):
         told: Process = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), process)

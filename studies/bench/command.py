@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from unmixnet.cli.output import message, print_json, print_table, spinner
+from unmixnet.cli.output import message, print_table, spinner
 
 __all__ = ["app", "solver", "training"]
 
@@ -38,7 +38,7 @@ def solver(
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     if as_json:
-        print_json(result)
+        print(json.dumps(result, indent=2, allow_nan=False))
     else:
         _show(result)
 
@@ -58,7 +58,7 @@ def training(
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
     if as_json:
-        print_json(result)
+        print(json.dumps(result, indent=2, allow_nan=False))
         return
     rows = [
         [name, f"{1e3 * value:.3g}", f"{result['memory_bytes'][name] / 1e6:.3g}"]

@@ -115,7 +115,7 @@ def main() -> None:
         TASKS[sys.argv[2]](Path(sys.argv[3]))
         print(json.dumps({"peak_MB": _own_peak_MB()}))
         return
-    from studies.tables.provenance import store
+    from studies.tables.markdown import store
 
     rows = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000_000
     with tempfile.TemporaryDirectory() as folder:

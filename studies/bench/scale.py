@@ -18,7 +18,7 @@ from collections.abc import Callable
 import numpy as np
 
 from studies.bench.scale_archive import archive
-from studies.tables.provenance import RESULTS
+from studies.tables.markdown import RESULTS
 
 __all__ = ["AXES", "BASE", "fitted", "main"]
 
@@ -82,6 +82,7 @@ def solve(size: dict[str, int], rounds: int, *, clean: bool = False) -> dict:
     run = jax.jit(jax.vmap(one, in_axes=(None, 0))).lower(shared, amounts).compile()
     seconds = best(lambda: jax.block_until_ready(run(shared, amounts)), rounds)
     memory = run.memory_analysis()
+    assert memory is not None
     _, status, direct = run(shared, amounts)
     told = {"status": int(jnp.max(status)), "direct_solves": int(jnp.max(direct)), "edges": len(chamber.edges)}
     return {**size, "seconds": seconds, **told, "bytes": memory.temp_size_in_bytes}
@@ -161,7 +162,7 @@ def measured(rounds: int, quick: bool, only: str | None, kept: dict) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--only", choices=("solver", "archive"))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="small sizes only, stored nowhere: a try")

@@ -9,8 +9,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from studies.tables.markdown import read_record
-from studies.tables.provenance import RESULTS
+from studies.tables.markdown import RESULTS, read_record
 
 __all__ = ["PAGE", "draw", "filled", "write_page"]
 

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from studies.figures.caption import Caption
 from studies.figures.failures import error_of, gain_interval, risk_curve
+from studies.figures.stored import Caption
 from unmixnet.inference.bundle import load_model
 from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.inference.evaluate import scoring_set

@@ -25,7 +25,7 @@ def figures(
     as_json: AsJson = False,
 ) -> None:
     """Figures: system, solver, reconstruction, fingerprints, recovery; and where answers fail."""
-    from studies.figures.gallery import COMMAND, Sources, chosen_figures, make_figures
+    from studies.figures.gallery import COMMAND, FigureSources, chosen_figures, make_figures
     from unmixnet.cli.output import progress
     from unmixnet.errors import ConfigError
     from unmixnet.files.provenance import provenance
@@ -34,7 +34,7 @@ def figures(
         raise ConfigError("there is no folder docs here", remedy="Name a folder for the pictures with --out")
     names, folder = chosen_figures(tuple(only or ())), out or _PICTURES
     with progress() as display:
-        sources = Sources(data, work or Path("out/reproduce/smellnet"), RESULTS, display, redraw=redraw)
+        sources = FigureSources(data, work or Path("out/reproduce/smellnet"), RESULTS, display, redraw=redraw)
         made = make_figures(names, sources, folder)
     captions, file = {one.name: one.caption.to_json() for one in made}, folder / "fig_captions.json"
     others = json.loads(file.read_text()) if only and file.is_file() else {}

@@ -8,10 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from studies.figures.caption import Caption, plain, rounded
 from studies.figures.failures import confusion, mantel, overlap, popularity
 from studies.figures.shares import label_of
-from studies.figures.stored import Table
+from studies.figures.stored import AnswerTable, Caption, plain, rounded
 from unmixnet.recordings.coherence import Coherence
 from unmixnet.recordings.fingerprints import Fingerprints
 from unmixnet.recordings.pieces import Piece
@@ -195,7 +194,7 @@ def session_mates(pieces: Sequence[Piece], names: Sequence[str]) -> np.ndarray:
 
 
 def confusion_record(
-    tables: dict[str, Table], names: Sequence[str], prints: dict[str, Any], mates: np.ndarray
+    tables: dict[str, AnswerTable], names: Sequence[str], prints: dict[str, Any], mates: np.ndarray
 ) -> dict[str, Any]:
     """Confusions of ours and of the best peer, and how far each table of pairs foretells them.
 

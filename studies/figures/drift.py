@@ -9,11 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from studies.figures.caption import Caption, plain, rounded
 from studies.figures.failures import clustered, level_distance
 from studies.figures.shares import COLOURS, MARKERS, PEER, label_of
-from studies.figures.stored import Table
-from studies.harness.folds import Turn
+from studies.figures.stored import AnswerTable, Caption, plain, rounded
+from studies.harness.definitions import StudyFold
 from studies.peers.tables import MIXTURE_RECORDINGS
 from unmixnet.recordings.datasets import Dataset
 from unmixnet.recordings.pieces import Piece, Recall
@@ -122,15 +121,15 @@ def drift_caption(record: Mapping[str, Any]) -> Caption:
     )
 
 
-def drift_record(table: Table, turns: Sequence[Turn], recall: Recall) -> dict[str, Any]:
+def drift_record(table: AnswerTable, folds: Sequence[StudyFold], recall: Recall) -> dict[str, Any]:
     """Every recording's session, distance from training, and errors; and whether distance foretells the error."""
     place = {path: i for i, path in enumerate(table.recordings)}
     n = len(table.recordings)
     session, nearest, drift = [""] * n, np.full(n, np.nan), np.full(n, np.nan)
-    for turn in turns:
-        tested = turn.tests[table.protocol]
-        levels, training = _levels(turn.data, tested, recall), _levels(turn.data, turn.train, recall)
-        known = np.array([_recipe(piece) for piece in turn.train])
+    for fold in folds:
+        tested = fold.tests[table.protocol]
+        levels, training = _levels(fold.data, tested, recall), _levels(fold.data, fold.train, recall)
+        known = np.array([_recipe(piece) for piece in fold.train])
         same = np.array([known == _recipe(piece) for piece in tested])
         near, far = level_distance(levels, training, same)
         for k, piece in enumerate(tested):

@@ -8,8 +8,7 @@ from typing import Any
 from studies.figures.confusion import confusion_record, fingerprint_record, session_mates
 from studies.figures.drift import drift_record
 from studies.figures.stored import table_of
-from studies.harness.definitions import chosen
-from studies.harness.folds import Turn, turns_of
+from studies.harness.definitions import StudyFold, chosen, study_folds
 from studies.harness.predictions import read_predictions
 from unmixnet.inference.fingerprints import pure_fingerprints
 from unmixnet.recordings.coherence import coherence
@@ -32,14 +31,14 @@ def gather_failures(
     parts: dict[str, Any] = {"fingerprints": fingerprints_of(root)}
     tick()
     tables = {name: table_of(answers, f"{_DATA}:{name}") for name in CONFUSED}
-    turns = {name: _turns(name, root) for name in DRIFTED}
-    names = turns[DRIFTED[0]][0].data.components
+    folds = {name: _folds(name, root) for name in DRIFTED}
+    names = folds[DRIFTED[0]][0].data.components
     mates = session_mates(
-        [piece for turn in turns[DRIFTED[0]] for side in turn.tests.values() for piece in side], names
+        [piece for fold in folds[DRIFTED[0]] for side in fold.tests.values() for piece in side], names
     )
     parts["confusion"] = confusion_record(tables, names, parts["fingerprints"], mates)
     tick()
-    parts["drift"] = {name: drift_record(tables[name], turns[name], Recall(root)) for name in DRIFTED}
+    parts["drift"] = {name: drift_record(tables[name], folds[name], Recall(root)) for name in DRIFTED}
     tick()
     parts["abstention"] = abstention()
     parts["unknown"] = unknown_record(novelty)
@@ -53,9 +52,9 @@ def fingerprints_of(root: Path | None) -> dict[str, Any]:
     return fingerprint_record(prints, coherence(prints))
 
 
-def _turns(name: str, root: Path | None) -> tuple[Turn, ...]:
+def _folds(name: str, root: Path | None) -> tuple[StudyFold, ...]:
     study = chosen("smellnet", (name,))[0]
-    return turns_of(study.protocols, root, groups=study.groups)
+    return study_folds(study.protocols, root, groups=study.groups)
 
 
 def unknown_record(path: Path) -> list[dict[str, Any]]:

@@ -7,16 +7,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from studies.figures.caption import Caption
+from studies.figures.stored import Caption
 from unmixnet.errors import ConfigError
 from unmixnet.files.provenance import provenance
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from studies.figures.stored import Table
+    from studies.figures.stored import AnswerTable
 
-__all__ = ["FIGURES", "Made", "Sources", "chosen_figures", "make_figures"]
+__all__ = ["FIGURES", "FigureSources", "Made", "chosen_figures", "make_figures"]
 
 DPI = 150
 COMMAND = "python -m studies figures"
@@ -24,7 +24,7 @@ _SHARES = {"seen (clean)": "clean:seen", "unseen (clean)": "clean:unseen", "leav
 Progress = Callable[[str, int], Callable[[], None]]
 
 
-class Sources:
+class FigureSources:
     """What figures are drawn from, each made when it is first asked for.
 
     Arguments:
@@ -40,7 +40,7 @@ class Sources:
         self.root, self.work, self.results, self.progress, self.redraw = root, work, results, progress, redraw
 
     @cached_property
-    def tables(self) -> "dict[str, Table]":
+    def tables(self) -> "dict[str, AnswerTable]":
         """Stored answers to the protocols of the shares."""
         from studies.figures.stored import table_of
         from studies.harness.predictions import read_predictions
@@ -116,7 +116,7 @@ class Made:
     caption: Caption
 
 
-def _overview(sources: Sources) -> "tuple[Figure, Caption]":
+def _overview(sources: FigureSources) -> "tuple[Figure, Caption]":
     from studies.figures.diagrams import draw_overview
 
     return draw_overview(), Caption(
@@ -128,7 +128,7 @@ def _overview(sources: Sources) -> "tuple[Figure, Caption]":
     )
 
 
-def _blocks(sources: Sources) -> "tuple[Figure, Caption]":
+def _blocks(sources: FigureSources) -> "tuple[Figure, Caption]":
     from studies.figures.diagrams import draw_blocks
 
     return draw_blocks(), Caption(
@@ -141,43 +141,43 @@ def _blocks(sources: Sources) -> "tuple[Figure, Caption]":
     )
 
 
-def _reconstruction(sources: Sources) -> "tuple[Figure, Caption]":
+def _reconstruction(sources: FigureSources) -> "tuple[Figure, Caption]":
     from studies.figures.reconstruction import draw_reconstruction, reconstruction_caption
 
     return draw_reconstruction(sources.reconstruction), reconstruction_caption(sources.reconstruction)
 
 
-def _fingerprints(sources: Sources) -> "tuple[Figure, Caption]":
-    from studies.figures.fingerprint_map import draw_fingerprints, fingerprint_caption
+def _fingerprints(sources: FigureSources) -> "tuple[Figure, Caption]":
+    from studies.figures.shares import draw_fingerprints, fingerprint_caption
 
     return draw_fingerprints(sources.fingerprints), fingerprint_caption(sources.fingerprints)
 
 
-def _shares(sources: Sources) -> "tuple[Figure, Caption]":
+def _shares(sources: FigureSources) -> "tuple[Figure, Caption]":
     from studies.figures.shares import draw_shares, shares_caption
 
     return draw_shares(sources.tables), shares_caption(sources.tables)
 
 
-def _confusion(sources: Sources) -> "tuple[Figure, Caption]":
+def _confusion(sources: FigureSources) -> "tuple[Figure, Caption]":
     from studies.figures.confusion import confusion_caption, draw_confusion
 
     return draw_confusion(sources.failures), confusion_caption(sources.failures)
 
 
-def _drift(sources: Sources) -> "tuple[Figure, Caption]":
+def _drift(sources: FigureSources) -> "tuple[Figure, Caption]":
     from studies.figures.drift import draw_drift, drift_caption
 
     return draw_drift(sources.failures), drift_caption(sources.failures)
 
 
-def _abstention(sources: Sources) -> "tuple[Figure, Caption]":
+def _abstention(sources: FigureSources) -> "tuple[Figure, Caption]":
     from studies.figures.abstention import abstention_caption, draw_abstention
 
     return draw_abstention(sources.failures), abstention_caption(sources.failures)
 
 
-FIGURES: Mapping[str, Callable[[Sources], "tuple[Figure, Caption]"]] = {
+FIGURES: Mapping[str, Callable[[FigureSources], "tuple[Figure, Caption]"]] = {
     "overview": _overview,
     "blocks": _blocks,
     "reconstruction": _reconstruction,
@@ -197,7 +197,7 @@ def chosen_figures(only: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names)) or tuple(FIGURES)
 
 
-def make_figures(names: Sequence[str], sources: Sources, folder: Path) -> list[Made]:
+def make_figures(names: Sequence[str], sources: FigureSources, folder: Path) -> list[Made]:
     """Draw and write the named figures, as PNG."""
     import matplotlib.pyplot as plt
 

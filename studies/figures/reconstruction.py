@@ -20,14 +20,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from studies.figures.caption import Caption
+from studies.figures.stored import Caption
 from studies.harness.benches import NetworkBench, trained
-from studies.harness.definitions import Study, chosen
-from studies.harness.folds import Turn, turns_of
-from studies.harness.run import Options, config_of, turn_jobs
+from studies.harness.definitions import Study, StudyFold, chosen, study_folds
+from studies.harness.jobs import Options, config_of, fold_jobs
 from studies.harness.variants import BASELINES, UNMIXNET
 from studies.harness.work import Work
-from studies.states.projection import fit_projection
+from studies.states.networks import fit_projection
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle import load_model
 from unmixnet.model.predict import encode, reconstruct, respond
@@ -45,13 +44,13 @@ _STUDY, _UNSEEN = "clean", "smellnet-mixture:clean:unseen"
 def gather_reconstruction(root: Path | None, work: Work) -> dict[str, Any]:
     """Windows of the clean unseen recordings and their reconstructions; ADR-GNN is trained for it, once."""
     study, options = chosen("smellnet", (_STUDY,))[0], Options()
-    turn, recall = turns_of(study.protocols, root)[0], Recall(root)
-    ours = NetworkBench(config_of(study, UNMIXNET, options), turn, recall)
-    model, source = _unmixnet(ours, study, turn, work, options)
+    fold, recall = study_folds(study.protocols, root)[0], Recall(root)
+    ours = NetworkBench(config_of(study, UNMIXNET, options), fold, recall)
+    model, source = _unmixnet(ours, study, fold, work, options)
     adr = next(variant for variant in BASELINES if variant.name == "adr-gnn")
-    theirs = NetworkBench(config_of(study, adr, options), turn, recall)
+    theirs = NetworkBench(config_of(study, adr, options), fold, recall)
     fit = theirs.fit(0, lambda entry: None)
-    Y, owner = ours.windows(turn.tests[_UNSEEN])
+    Y, owner = ours.windows(fold.tests[_UNSEEN])
     stride = model.settings.stride
     with jax.enable_x64(False):
         made = np.asarray(reconstruct(model, encode(model, Y), Y), float)
@@ -60,7 +59,7 @@ def gather_reconstruction(root: Path | None, work: Work) -> dict[str, Any]:
     rebuilt: dict[str, np.ndarray] = dict(
         zip(MODELS, (made, moment[:, rows], window[:, rows], _held(Y, rows)), strict=True)
     )
-    ready = ours.prepared.ready
+    ready = ours.prepared.preprocessing
     about = {
         "channels": list(ready.channels),
         "sd": np.asarray(ready.sd, float).tolist(),
@@ -68,8 +67,8 @@ def gather_reconstruction(root: Path | None, work: Work) -> dict[str, Any]:
         "unmixnet": source,
         "adr_gnn_epochs": fit.epochs,
     }
-    names = [piece.label.names for piece in turn.tests[_UNSEEN] if piece.label]
-    shares = [piece.label.ratios for piece in turn.tests[_UNSEEN] if piece.label]
+    names = [piece.label.names for piece in fold.tests[_UNSEEN] if piece.label]
+    shares = [piece.label.ratios for piece in fold.tests[_UNSEEN] if piece.label]
     labels = [
         ", ".join(f"{name} {100 * share:.0f} %" for name, share in zip(n, s, strict=True))
         for n, s in zip(names, shares, strict=True)
@@ -77,13 +76,13 @@ def gather_reconstruction(root: Path | None, work: Work) -> dict[str, Any]:
     return about | reconstruction_record(Y[:, rows], rebuilt, owner, labels, rows / ours.config.model.rate_Hz)
 
 
-def _unmixnet(bench: NetworkBench, study: Study, turn: Turn, work: Work, options: Options) -> tuple[UnMixNet, str]:
+def _unmixnet(bench: NetworkBench, study: Study, fold: StudyFold, work: Work, options: Options) -> tuple[UnMixNet, str]:
     """UnMixNet as the study trained it, else as the shipped bundle has it, which is the same recipe and split."""
-    job = next(job for job in turn_jobs(study, turn, options) if job.variant is UNMIXNET and job.seed == 0)
+    job = next(job for job in fold_jobs(study, fold, options) if job.variant is UNMIXNET and job.seed == 0)
     if work.read_weights(job) is not None:
         return trained(bench, job, work), f"weights {work.digest(job)} of the study {study.name}"
     bundle = load_model("smellnet-mixture")
-    mine, shipped = bench.prepared.ready, bundle.preprocessing
+    mine, shipped = bench.prepared.preprocessing, bundle.preprocessing
     if not np.allclose([mine.mean, mine.sd], [shipped.mean, shipped.sd], rtol=1e-4):
         raise ConfigError(
             "the shipped bundle was trained on other recordings than the clean study has",
@@ -95,7 +94,7 @@ def _unmixnet(bench: NetworkBench, study: Study, turn: Turn, work: Work, options
 
 def _projected(bench: NetworkBench, model: Any, Y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Windows (n, T, M) rebuilt from the hidden state of each moment, and from the last one."""
-    inner = hold_out(bench.turn.train, share=bench.config.data.validation)
+    inner = hold_out(bench.fold.train, share=bench.config.data.validation)
     known = [bench.windows(side)[0] for side in (inner.train, inner.test)]
     hidden = [np.asarray(respond(model, cut).hidden, float) for cut in (*known, Y)]
 

@@ -1,16 +1,52 @@
-"""Stored predictions, as the figures need them: truth, answers of some models, and the best peer of a table."""
+"""What figures are drawn from and what is written under them: stored predictions and captions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 
-from studies.figures.failures import error_of
-from studies.harness.pairs import OWN
-from studies.harness.predictions import TRUTH, Answers
+from studies.figures.failures import Correlation, error_of
+from studies.harness.predictions import OWN, TRUTH, ModelAnswers
 from unmixnet.errors import ConfigError
 
-__all__ = ["OURS", "Table", "table_of"]
+__all__ = ["OURS", "AnswerTable", "Caption", "plain", "rounded", "table_of"]
+
+
+@dataclass(frozen=True)
+class Caption:
+    """The words of a figure.
+
+    Arguments:
+        title: one line.
+        shows: what is measured, and on how many recordings.
+        change: what would change the claim.
+    """
+
+    title: str
+    shows: str
+    change: str
+
+    def to_json(self) -> dict[str, str]:
+        """Plain values."""
+        return asdict(self)
+
+
+_DIGITS = 5
+
+
+def plain(found: Correlation) -> dict[str, Any]:
+    """Its values; None for what is not known."""
+    return {key: value if np.isfinite(value) else None for key, value in asdict(found).items()}
+
+
+def rounded(array: np.ndarray) -> list[Any]:
+    """Plain numbers of a few digits; None for what is not known."""
+    wide = np.round(np.asarray(array, float), _DIGITS)
+    values = wide.astype(object)
+    values[~np.isfinite(wide)] = None
+    return values.tolist()
+
 
 OURS = ("unmixnet", "unmixnet, steady state")
 _NO_PEERS = (*OWN, "chance", "mean", "direct inverse")
@@ -18,7 +54,7 @@ _NO_PEERS = (*OWN, "chance", "mean", "direct inverse")
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class AnswerTable:
     """Answers to the recordings of one protocol, per recording.
 
     Arguments:
@@ -54,7 +90,7 @@ class Table:
         return guess.reshape(-1, guess.shape[2]), np.tile(self.truth, (len(guess), 1))
 
 
-def table_of(answers: Sequence[Answers], protocol: str) -> Table:
+def table_of(answers: Sequence[ModelAnswers], protocol: str) -> AnswerTable:
     """The answers of a protocol, in the order of its truth."""
     mine = [one for one in answers if one.protocol == protocol]
     truths = [one for one in mine if one.model == TRUTH]
@@ -69,4 +105,4 @@ def table_of(answers: Sequence[Answers], protocol: str) -> Table:
             place = {name: i for i, name in enumerate(one.recordings)}
             guesses.setdefault(one.model, []).append(one.values[[place[name] for name in truth.recordings]])
     stacked = {name: np.asarray(values, float) for name, values in guesses.items()}
-    return Table(protocol, truth.recordings, truth.supports, np.asarray(truth.values, float), stacked)
+    return AnswerTable(protocol, truth.recordings, truth.supports, np.asarray(truth.values, float), stacked)

@@ -1,14 +1,18 @@
-"""Which protocols are studied together, from which recipe, and by which models."""
+"""Which protocols are studied together, from which recipe, by which models, and on which folds."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from studies.harness.variants import ABLATIONS, BASELINES, UNMIXNET, Classical, Inverse, Network, Posterior, Variant
 from studies.peers.models import PEERS
 from studies.peers.tables import BASE_WINDOWS, MIXTURE_RECORDINGS, MIXTURE_WINDOWS
 from unmixnet.errors import ConfigError
+from unmixnet.recordings.datasets import Dataset
 from unmixnet.recordings.preprocessing import Baseline, Preprocessing, Response
+from unmixnet.recordings.protocols import Fold, Piece, Protocol, protocol
 
-__all__ = ["STUDIES", "Study", "chosen"]
+__all__ = ["STUDIES", "Study", "StudyFold", "chosen", "grouped", "study_folds"]
 
 NULLS = ("chance", "mean", "1-NN")
 """In every table."""
@@ -146,7 +150,6 @@ def _mixture(name: str, *splits: str, variants: tuple[Variant, ...] = _MIXTURE, 
 
 _TURNED = _sparing(_BASE, {**_SLOW, "cnn-lstm": 1})
 """Models of the six folds of Base, where a seed is six fits."""
-
 STUDIES: dict[str, tuple[Study, ...]] = {
     "simulated": (_simulated(4), _simulated(8)),
     "smellnet": (
@@ -182,3 +185,66 @@ def chosen(name: str, studies: tuple[str, ...] = (), models: tuple[str, ...] = (
         return tuple(picked)
     kept = [replace(study, variants=tuple(v for v in study.variants if v.name in models)) for study in picked]
     return tuple(study for study in kept if study.variants)
+
+
+@dataclass(frozen=True)
+class StudyFold:
+    """One training set and its tests.
+
+    Arguments:
+        name: of the fold; the first protocol's where there are several.
+        data: the data set that the pieces belong to.
+        train: every training recording, those for validation included.
+        tests: recordings under test, by protocol.
+        splits: what each protocol calls all its tests together.
+    """
+
+    name: str
+    data: Dataset
+    train: tuple[Piece, ...]
+    tests: dict[str, tuple[Piece, ...]]
+    splits: dict[str, str]
+
+
+def study_folds(
+    protocols: Sequence[str], root: str | Path | None, *, groups: int | None = None
+) -> tuple[StudyFold, ...]:
+    """The folds of protocols that share their training; with `groups`, folds are joined into so many."""
+    made = [protocol(name, root) for name in protocols]
+    made = [grouped(one, groups) for one in made] if groups else made
+    joined = []
+    for folds in zip(*(one.folds for one in made), strict=True):
+        same = all(one.data.name == made[0].data.name for one in made)
+        if not same or any(fold.train != folds[0].train for fold in folds):
+            raise ConfigError(
+                f"{' and '.join(protocols)} train on different recordings", remedy="Put them into studies of their own"
+            )
+        tests = {one.name: fold.test for one, fold in zip(made, folds, strict=True)}
+        name = folds[0].name if len(made[0].folds) > 1 else "all"
+        joined.append(
+            StudyFold(name, made[0].data, folds[0].train, tests, {one.name: _split_name(one, groups) for one in made})
+        )
+    return tuple(joined)
+
+
+def _split_name(made: Protocol, groups: int | None) -> str:
+    count = len(made.folds)
+    return made.folds[0].name if count == 1 else f"{count} groups" if groups else f"{count} folds"
+
+
+def grouped(made: Protocol, count: int) -> Protocol:
+    """Folds that leave one thing out each, joined into `count` that leave several out.
+
+    The largest fold goes first, each into the group that has the fewest recordings so far. Every recording is still
+    tested once, by a model that saw nothing of its kind; a model is trained `count` times instead of once for each.
+    """
+    pieces = (*made.folds[0].train, *made.folds[0].test)
+    groups: list[list[Piece]] = [[] for _ in range(min(count, len(made.folds)))]
+    for fold in sorted(made.folds, key=lambda fold: (-len(fold.test), fold.name)):
+        min(groups, key=len).extend(fold.test)
+    folds = []
+    for i, group in enumerate(groups):
+        test = {piece.path for piece in group}
+        inside = tuple(piece for piece in pieces if piece.path not in test)
+        folds.append(Fold(f"group {i + 1}", inside, tuple(group)))
+    return replace(made, folds=tuple(folds))

@@ -5,10 +5,9 @@ from dataclasses import asdict
 from typing import Any
 
 from studies.harness.definitions import Study
-from studies.harness.pairs import committee, paired, scored_answers
-from studies.harness.predictions import TRUTH, Answers
-from studies.harness.run import Options, idle
-from studies.harness.scoring import Evidence, statements
+from studies.harness.jobs import Options, idle
+from studies.harness.predictions import TRUTH, ModelAnswers, committee, paired, scored_answers
+from studies.harness.results import StudyResult, statements
 from unmixnet.errors import ConfigError
 
 __all__ = ["merged"]
@@ -16,7 +15,9 @@ __all__ = ["merged"]
 _HEAD = ("command", "commit", "date", "machine")
 
 
-def merged(found: Evidence, before: dict[str, Any], stored: Sequence[Answers], studies: Sequence[Study]) -> Evidence:
+def merged(
+    found: StudyResult, before: dict[str, Any], stored: Sequence[ModelAnswers], studies: Sequence[Study]
+) -> StudyResult:
     """What was found, and of what was stored before everything else.
 
     Pairs of recordings are compared anew. Those of windows are kept if neither model was run now; where only one was,
@@ -63,7 +64,7 @@ def merged(found: Evidence, before: dict[str, Any], stored: Sequence[Answers], s
             name: extra if (name, "unmixnet") in done else before.get("studies", {}).get(name, extra)
             for name, extra in extras.items()
         }
-    return Evidence(result, answers)
+    return StudyResult(result, answers)
 
 
 def _refuse(new: dict[str, Any], before: dict[str, Any], done: set[tuple[str, str]]) -> None:

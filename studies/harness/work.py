@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 import unmixnet
-from studies.harness.definitions import Study
-from studies.harness.folds import Turn
+from studies.harness.definitions import Study, StudyFold
 from studies.harness.variants import Variant
 from unmixnet.errors import UnmixError
+from unmixnet.files.replacement import move_into_place, write_file
 
 __all__ = ["VERSION", "Facts", "Finished", "Guess", "Job", "Work", "code_version", "fingerprint", "stripped"]
 
@@ -35,10 +35,10 @@ VERSION = 1
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One training: a model on one turn of a study, with a seed."""
+    """One training: a model on one fold of a study, with a seed."""
 
     study: Study
-    turn: Turn
+    fold: StudyFold
     variant: Variant
     seed: int
     key: str
@@ -49,7 +49,7 @@ class Job:
     @property
     def place(self) -> Path:
         """Where its file lies in the work folder."""
-        return Path(self.study.name, _slug(self.turn.name), f"{_slug(self.variant.name)}-{self.seed}-{self.key}.npz")
+        return Path(self.study.name, _slug(self.fold.name), f"{_slug(self.variant.name)}-{self.seed}-{self.key}.npz")
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Work:
                 facts = Facts(**json.loads(str(kept["facts"])))
                 if facts.code != job.code and not self.stale:
                     return None
-                return Finished({p: Guess(kept[f"{p} values"], kept[f"{p} owner"]) for p in job.turn.tests}, facts)
+                return Finished({p: Guess(kept[f"{p} values"], kept[f"{p} owner"]) for p in job.fold.tests}, facts)
         except (OSError, EOFError, ValueError, KeyError, TypeError, zipfile.BadZipFile):
             return None
 
@@ -136,27 +136,22 @@ class Work:
         if path.is_file():
             return json.loads(path.read_text())
         value = make()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        partial.write_text(json.dumps(value, allow_nan=True))
-        partial.replace(path)
+        write_file(path, json.dumps(value, allow_nan=True))
         return value
 
     def _put(self, place: Path, arrays: Mapping[str, np.ndarray]) -> None:
         target, content = self.folder / place, BytesIO()
         np.savez(content, **arrays)  # pyright: ignore[reportArgumentType]
-        partial = target.with_name(f".{target.name}.{os.getpid()}")
+        part = target.with_name(f".{target.name}.{os.getpid()}")
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            with partial.open("wb") as file:
-                file.write(content.getvalue())
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(target)
+            part.write_bytes(content.getvalue())
+            move_into_place(part, target)
         except OSError as error:
-            with suppress(OSError):
-                partial.unlink()
             raise _unwritten(error, self.folder) from None
+        finally:
+            with suppress(OSError):
+                part.unlink()
 
 
 def _unwritten(error: OSError, folder: Path) -> UnmixError:
@@ -169,10 +164,10 @@ def _unwritten(error: OSError, folder: Path) -> UnmixError:
     return UnmixError(problem, where=str(folder), remedy=remedy)
 
 
-def fingerprint(turn: Turn, *what: Any) -> str:
-    """Hash of a turn's recordings and of whatever else a result depends on."""
-    names = [[piece.path for piece in side] for side in (turn.train, *turn.tests.values())]
-    text = json.dumps([VERSION, turn.data.name, names, list(turn.tests), what], sort_keys=True, default=str)
+def fingerprint(fold: StudyFold, *what: Any) -> str:
+    """Hash of a fold's recordings and of whatever else a result depends on."""
+    names = [[piece.path for piece in side] for side in (fold.train, *fold.tests.values())]
+    text = json.dumps([VERSION, fold.data.name, names, list(fold.tests), what], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -186,14 +181,14 @@ def _slug(name: str) -> str:
 
 SIGNAL = tuple(f"recordings/{name}.py" for name in ("preprocessing", "temporal"))
 TRAINING = (
-    *(f"training/{name}.py" for name in ("epoch", "examples", "objective", "mixing", "run", "trainer")),
+    *(f"training/{name}.py" for name in ("augmentation", "epoch", "examples", "objective", "run", "trainer")),
     *SIGNAL,
 )
-SCHOOLING = tuple(f"training/{name}.py" for name in ("gauss_newton", "pretraining", "virtual"))
+SCHOOLING = tuple(f"training/{name}.py" for name in ("gauss_newton", "pretraining"))
 UNMIXNET = (*TRAINING, *SCHOOLING, "model", "training/losses.py", "physics")
 BASELINE = (*TRAINING, "model/baselines")
 INVERSE = (*UNMIXNET, "model/baselines/direct_inverse.py")
-STEADY = ("steady", *SIGNAL)
+STEADY = ("peers/steady.py", *SIGNAL)
 PEER = ("peers", "model/statistics.py", *SIGNAL)
 
 
@@ -204,6 +199,8 @@ def code_version(parts: tuple[str, ...]) -> str:
     for part in parts:
         path = package / part if (package / part).exists() else studies / part
         files = [path] if path.suffix else sorted(path.glob("*.py"))
+        if not files or not files[0].is_file():
+            raise UnmixError(f"no code {part!r}", where="code_version", remedy="Name a file or folder that is there")
         for file in files:
             digest.update(stripped(file.read_text(encoding="utf-8")).encode())
     return digest.hexdigest()[:12]

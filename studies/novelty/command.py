@@ -23,7 +23,7 @@ def novelty(
 ) -> None:
     """Is a substance noticed that training never had? Three are left out in turn, one short training each."""
     from studies.harness.work import Work
-    from studies.novelty.novelty import DATASETS, leave_out, novelty_config, novelty_rows, novelty_turn
+    from studies.novelty.novelty import DATASETS, leave_out, novelty_config, novelty_fold, novelty_rows
     from unmixnet.cli.output import progress
     from unmixnet.files.provenance import provenance
     from unmixnet.recordings.pieces import Recall
@@ -33,9 +33,9 @@ def novelty(
     target = out or (None if quick or dataset or substance else RESULTS / "novelty.json")
     with progress() as display:
         for name in dataset or DATASETS:
-            turn, config = novelty_turn(name, data), novelty_config(name, quick=quick)
-            names = substance or turn.data.components[:: 12 if quick else 4]
-            for novel in [leave_out(turn, one) for one in names]:
+            fold, config = novelty_fold(name, data), novelty_config(name, quick=quick)
+            names = substance or fold.data.components[:: 12 if quick else 4]
+            for novel in [leave_out(fold, one) for one in names]:
                 rows = novelty_rows(config, novel, recall, kept, progress=display)
                 result["rows"] += [dataclasses.asdict(row) for row in rows]
                 store(result, target)

@@ -16,8 +16,8 @@ import numpy as np
 
 from studies.harness import work as code
 from studies.harness.benches import NetworkBench
-from studies.harness.folds import Turn, turns_of
-from studies.harness.run import QUICK, QUICK_STEPS
+from studies.harness.definitions import StudyFold, study_folds
+from studies.harness.jobs import QUICK, QUICK_STEPS
 from studies.harness.variants import changed
 from studies.harness.work import Work, code_version, fingerprint
 from unmixnet.errors import ConfigError
@@ -32,7 +32,7 @@ from unmixnet.training.calibrate_bundle import evidence_in
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.recipes import recipe
 
-__all__ = ["DATASETS", "Novel", "NoveltyRow", "leave_out", "novelty_config", "novelty_rows", "novelty_turn"]
+__all__ = ["DATASETS", "Novel", "NoveltyRow", "leave_out", "novelty_config", "novelty_fold", "novelty_rows"]
 
 DATASETS = {"simulated": "simulated:seen", "smellnet-mixture": "smellnet-mixture:clean:seen"}
 """Data sets by name, each with the protocol whose recordings are used."""
@@ -72,53 +72,53 @@ class NoveltyRow:
 
 @dataclass(frozen=True, eq=False)
 class Novel:
-    """A turn without a substance, and what it is asked about.
+    """A fold without a substance, and what it is asked about.
 
     Arguments:
-        turn: whose training and whose components lack the substance; it tests the known recordings.
+        fold: whose training and whose components lack the substance; it tests the known recordings.
         share: of the substance in each recording of `unknown`.
     """
 
-    turn: Turn
+    fold: StudyFold
     substance: str
     unknown: tuple[Piece, ...]
     share: np.ndarray
 
 
-def novelty_turn(dataset: str, root: str | Path | None) -> Turn:
+def novelty_fold(dataset: str, root: str | Path | None) -> StudyFold:
     """All measured recordings of a data set, whole sessions of them held out as known."""
     if dataset not in DATASETS:
         raise ConfigError(f"no data set {dataset!r} for this study", remedy=f"Choose among {', '.join(DATASETS)}")
     name = DATASETS[dataset]
-    (turn,) = turns_of([name], root)
+    (fold,) = study_folds([name], root)
     # the simulated test is another session of the same recipes; SmellNet's was recorded minutes from training
-    pool = (*turn.train, *turn.tests[name]) if dataset == "simulated" else turn.train
-    fold = hold_out([piece for piece in pool if piece.session is not None], share=HELD, seed=1)
-    return replace(turn, name=dataset, train=fold.train, tests={name: fold.test}, splits={name: "held-out sessions"})
+    pool = (*fold.train, *fold.tests[name]) if dataset == "simulated" else fold.train
+    split = hold_out([piece for piece in pool if piece.session is not None], share=HELD, seed=1)
+    return replace(fold, name=dataset, train=split.train, tests={name: split.test}, splits={name: "held-out sessions"})
 
 
-def leave_out(turn: Turn, substance: str) -> Novel:
-    """The turn without a substance."""
-    if substance not in turn.data.components:
+def leave_out(fold: StudyFold, substance: str) -> Novel:
+    """The fold without a substance."""
+    if substance not in fold.data.components:
         raise ConfigError(
-            f"{turn.data.name} has no {substance!r}", remedy=f"Choose among {', '.join(turn.data.components)}"
+            f"{fold.data.name} has no {substance!r}", remedy=f"Choose among {', '.join(fold.data.components)}"
         )
 
     def without(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
         return tuple(piece for piece in pieces if piece.label and substance not in piece.label.support)
 
-    tests = {name: without(pieces) for name, pieces in turn.tests.items()}
-    unknown = [p for pieces in turn.tests.values() for p in pieces if p.label and substance in p.label.support]
+    tests = {name: without(pieces) for name, pieces in fold.tests.items()}
+    unknown = [p for pieces in fold.tests.values() for p in pieces if p.label and substance in p.label.support]
     if not unknown or not any(tests.values()):
         raise ConfigError(
-            f"the held-out sessions of {turn.data.name} have no recordings with and without {substance}",
+            f"the held-out sessions of {fold.data.name} have no recordings with and without {substance}",
             remedy="Choose another substance",
         )
-    components = tuple(name for name in turn.data.components if name != substance)
+    components = tuple(name for name in fold.data.components if name != substance)
     shares = [dict(zip(p.label.names, p.label.ratios, strict=True))[substance] for p in unknown if p.label]
-    data = replace(turn.data, components=components)
+    data = replace(fold.data, components=components)
     return Novel(
-        replace(turn, data=data, train=without(turn.train), tests=tests), substance, tuple(unknown), np.array(shares)
+        replace(fold, data=data, train=without(fold.train), tests=tests), substance, tuple(unknown), np.array(shares)
     )
 
 
@@ -141,31 +141,31 @@ def novelty_rows(
     """Train without the substance, and score; with a work folder, what was finished before is not done again."""
 
     def made() -> list[dict[str, Any]]:
-        tick = progress(f"{novel.turn.data.name} without {novel.substance}", config.training.epochs)
+        tick = progress(f"{novel.fold.data.name} without {novel.substance}", config.training.epochs)
         rows = _scored(config, novel, recall, lambda entry: tick() if "epoch" in entry else None)
         jax.clear_caches()
         return [asdict(row) for row in rows]
 
     if work is None:
         return [NoveltyRow(**row) for row in made()]
-    name = f"novelty {novel.turn.data.name} {novel.substance}"
-    key = fingerprint(novel.turn, [piece.path for piece in novel.unknown], config.model_dump_json())
+    name = f"novelty {novel.fold.data.name} {novel.substance}"
+    key = fingerprint(novel.fold, [piece.path for piece in novel.unknown], config.model_dump_json())
     return [NoveltyRow(**row) for row in work.remembered(name, [key, code_version(_CODE)], made)]
 
 
 def _scored(
     config: TrainConfig, novel: Novel, recall: Recall, tick: Callable[[dict[str, Any]], None]
 ) -> list[NoveltyRow]:
-    bench = NetworkBench(config, novel.turn, recall)
+    bench = NetworkBench(config, novel.fold, recall)
     model, prepared = bench.fit(config.training.seed, tick).model, bench.prepared
     held = evidence_in(prepared, model, prepared.validation)
     novelty = fit_novelty(evidence_in(prepared, model, prepared.train), held)
-    known = [piece for pieces in novel.turn.tests.values() for piece in pieces]
+    known = [piece for pieces in novel.fold.tests.values() for piece in pieces]
 
     def evidence(pieces: Sequence[Piece]) -> list[Evidence]:
-        spec, data = prepared.spec, novel.turn.data
+        spec, data = prepared.spec, novel.fold.data
         traces = [
-            trace_of(recall(data, piece), prepared.ready, rate_Hz=spec.rate_Hz, window=spec.window).signal
+            trace_of(recall(data, piece), prepared.preprocessing, rate_Hz=spec.rate_Hz, window=spec.window).signal
             for piece in pieces
         ]
         return gather_evidence(model, traces, spec)
@@ -199,7 +199,7 @@ def _row(novel: Novel, score: str, limit: float, old: np.ndarray, new: np.ndarra
     mostly = np.concatenate([np.ones(len(old), bool), novel.share >= 0.5 - 1e-6])
     half = auroc(both[mostly], unknown[mostly])
     return NoveltyRow(
-        novel.turn.data.name,
+        novel.fold.data.name,
         novel.substance,
         score,
         len(old),

@@ -1,20 +1,21 @@
-"""Every table of the classical peers, with their controls: `python -m studies peers`."""
+"""Every table of the classical peers, with controls that use no sensor at all: `python -m studies peers`."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from studies.peers.controls import CONTROLS, run_control
 from studies.peers.models import PEERS
-from studies.peers.tables import TABLES, Table
-from studies.uci.plateau_peers import run_plateaus
+from studies.peers.tables import BASE_WINDOWS, MIXTURE_WINDOWS, TABLES, PeerTable
+from studies.uci.plateau_table import run_plateaus
 from unmixnet.inference.scores import Row, score
+from unmixnet.recordings.audit.file_names import recording_times_h
 from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import Fold, Protocol, protocol
-from unmixnet.recordings.samples import Samples, gather_samples
+from unmixnet.recordings.recording import Recording
+from unmixnet.recordings.samples import Samples, Task, gather_samples
 
-__all__ = ["names", "reproduce_peers", "run_table", "statements"]
+__all__ = ["CONTROLS", "names", "reproduce_peers", "run_control", "run_table", "statements"]
 
 Progress = Callable[[str, int], Callable[[], None]]
 PLATEAUS = "plateaus"
@@ -51,15 +52,15 @@ def statements() -> dict[str, str]:
     return {peer.name: f"{peer.features.name}; {peer.how}" for peer in PEERS.values()}
 
 
-def run_table(table: Table, recall: Recall, seeds: int, progress: Progress) -> list[Row]:
+def run_table(table: PeerTable, recall: Recall, seeds: int, progress: Progress) -> list[Row]:
     """Fit every peer on every fold and score it on every protocol that shares the training recordings."""
     protocols = [protocol(name, recall.root) for name in table.protocols]
     count = {name: seeds if PEERS[name].seeded else 1 for name in table.peers}
     tick = progress(table.name, sum(count.values()) * len(protocols[0].folds))
     guesses: dict[tuple[str, str, int], list[np.ndarray]] = {}
     tests: dict[str, list[Samples]] = {made.name: [] for made in protocols}
-    for turn in range(len(protocols[0].folds)):
-        folds = [made.folds[turn] for made in protocols]
+    for number in range(len(protocols[0].folds)):
+        folds = [made.folds[number] for made in protocols]
         train, held = _samples(table, protocols, folds, recall)
         for made, samples in zip(protocols, held, strict=True):
             tests[made.name].append(samples)
@@ -73,7 +74,7 @@ def run_table(table: Table, recall: Recall, seeds: int, progress: Progress) -> l
 
 
 def _samples(
-    table: Table, protocols: Sequence[Protocol], folds: Sequence[Fold], recall: Recall
+    table: PeerTable, protocols: Sequence[Protocol], folds: Sequence[Fold], recall: Recall
 ) -> tuple[Samples, list[Samples]]:
     """Training windows, and test windows of each protocol."""
     data = protocols[0].data
@@ -85,7 +86,7 @@ def _samples(
 
 
 def _score_protocol(
-    table: Table,
+    table: PeerTable,
     made: Protocol,
     count: dict[str, int],
     guesses: dict[tuple[str, str, int], list[np.ndarray]],
@@ -122,3 +123,100 @@ def _joined(tests: Sequence[Samples]) -> Samples:
         tuple(name for test in tests for name in test.recordings),
         tuple(name for test in tests for name in test.supports),
     )
+
+
+ENVIRONMENT = ("Temperature", "Pressure", "Humidity", "Altitude")
+Vector = Callable[[Recording], np.ndarray]
+
+
+def _first_row(channels: Sequence[str]) -> Vector:
+    return lambda recording: recording.select(channels).readings[0]
+
+
+def _mean_of(channels: Sequence[str]) -> Vector:
+    return lambda recording: np.nan_to_num(recording.select(channels).readings).mean(axis=0)
+
+
+CONTROLS: dict[str, tuple[str, Task, str, Vector | None]] = {
+    "base first row": (
+        "smellnet-base:official",
+        Task.CLASSES,
+        "control: first row of the six gas channels, random forest",
+        _first_row(BASE_WINDOWS.channels),
+    ),
+    "base environment": (
+        "smellnet-base:official",
+        Task.CLASSES,
+        "control: mean T, P, RH, altitude only, random forest",
+        _mean_of(ENVIRONMENT),
+    ),
+    "official first row": (
+        "smellnet-mixture:official:seen",
+        Task.RATIOS,
+        "control: first row only, random forest",
+        _first_row(MIXTURE_WINDOWS.channels),
+    ),
+    "clean first row": (
+        "smellnet-mixture:clean:seen",
+        Task.RATIOS,
+        "control: first row only, random forest",
+        _first_row(MIXTURE_WINDOWS.channels),
+    ),
+    "clean nearest in time": (
+        "smellnet-mixture:clean:seen",
+        Task.RATIOS,
+        "control: label of the training recording nearest in time",
+        None,
+    ),
+    "new-session first row": (
+        "smellnet-mixture:new-session",
+        Task.RATIOS,
+        "control: first row only, random forest",
+        _first_row(MIXTURE_WINDOWS.channels),
+    ),
+}
+"""Controls by name: protocol, task, what is printed, what is seen of a recording (None: only its time)."""
+
+
+def run_control(name: str, recall: Recall, seeds: int) -> list[Row]:
+    """Rows of one control, per recording."""
+    where, task, title, vector = CONTROLS[name]
+    made = protocol(where, recall.root)
+    (fold,) = made.folds
+    truth = _targets(fold, recall, made.data.components)
+    if vector is None:
+        guesses = [_nearest_in_time(fold, truth[0])]
+    else:
+        X, Z = (np.stack([vector(recall(made.data, p)) for p in side]) for side in (fold.train, fold.test))
+        guesses = [_forest(X, truth[0], Z, task, seed) for seed in range(seeds)]
+    paths = tuple(piece.path for piece in fold.test)
+    supports = tuple("+".join(sorted(p.label.support)) for p in fold.test if p.label)
+    test = Samples(np.zeros((len(paths), 1, 1)), truth[1], paths, supports)
+    return score(task, guesses, test, names=(where, fold.name, title), resample=made.resample, level="recording")
+
+
+def _targets(fold: Fold, recall: Recall, components: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    train, test = (
+        np.stack([piece.label.vector(components) for piece in side if piece.label]) for side in (fold.train, fold.test)
+    )
+    return train, test
+
+
+def _nearest_in_time(fold: Fold, labels: np.ndarray) -> np.ndarray:
+    """Label of the training recording nearest in time; recordings without a time do not count."""
+    times = recording_times_h([piece.path for piece in (*fold.train, *fold.test)])
+    known = np.array([i for i, piece in enumerate(fold.train) if piece.path in times])
+    stamps = np.array([times[fold.train[i].path] for i in known])
+    nearest = [known[np.abs(stamps - times[piece.path]).argmin()] for piece in fold.test]
+    return labels[nearest]
+
+
+def _forest(X: np.ndarray, Y: np.ndarray, Z: np.ndarray, task: Task, seed: int) -> np.ndarray:
+    from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+    if task is Task.RATIOS:
+        return RandomForestRegressor(300, random_state=seed).fit(X, Y).predict(Z)
+    model = RandomForestClassifier(300, random_state=seed).fit(X, Y.argmax(axis=1))
+    scores = np.zeros((len(Z), Y.shape[1]))
+    scores[:, model.classes_] = model.predict_proba(Z)
+    return scores

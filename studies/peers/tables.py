@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from unmixnet.recordings.preprocessing import Baseline, Preprocessing
 from unmixnet.recordings.samples import Task
 
-__all__ = ["BASE_WINDOWS", "MIXTURE_RECORDINGS", "MIXTURE_WINDOWS", "TABLES", "Table"]
+__all__ = ["BASE_WINDOWS", "MIXTURE_RECORDINGS", "MIXTURE_WINDOWS", "TABLES", "PeerTable"]
 
 MIXTURE_WINDOWS = Preprocessing(
     ("NO2", "C2H5OH", "VOC", "CO"), standardise=False, first_rows=600, window=100, stride=50
@@ -26,7 +26,7 @@ BASE_WINDOWS = Preprocessing(
 
 
 @dataclass(frozen=True)
-class Table:
+class PeerTable:
     """Peers on protocols that share their training recordings.
 
     Arguments:
@@ -49,9 +49,9 @@ class Table:
     by_fold: bool = False
 
 
-def _whole(name: str, protocols: tuple[str, ...], peers: tuple[str, ...], most_seeds: int = 10) -> Table:
+def _whole(name: str, protocols: tuple[str, ...], peers: tuple[str, ...], most_seeds: int = 10) -> PeerTable:
     """A table of peers that see the first minute of a recording as one window."""
-    return Table(
+    return PeerTable(
         name,
         protocols,
         Task.RATIOS,
@@ -74,19 +74,19 @@ _BASE = (("smellnet-base:official",), Task.CLASSES, BASE_WINDOWS)
 _CHEAP = (*_NULLS, "15-NN log", "ridge")
 _LEARNERS = ("1-NN", "15-NN log", "extra-trees")
 
-TABLES: tuple[Table, ...] = (
-    Table("base", *_BASE, ("chance", "1-NN", "5-NN", "ridge", "extra-trees")),
-    Table("official", _OFFICIAL, *_MIX, (*_NULLS, "1-NN log", "5-NN", "ridge", "extra-trees")),
+TABLES: tuple[PeerTable, ...] = (
+    PeerTable("base", *_BASE, ("chance", "1-NN", "5-NN", "ridge", "extra-trees")),
+    PeerTable("official", _OFFICIAL, *_MIX, (*_NULLS, "1-NN log", "5-NN", "ridge", "extra-trees")),
     _whole("official-recordings", _OFFICIAL, _LEARNERS),
-    Table("clean", _CLEAN, *_MIX, (*_NULLS, "5-NN", "ridge", "extra-trees")),
+    PeerTable("clean", _CLEAN, *_MIX, (*_NULLS, "5-NN", "ridge", "extra-trees")),
     _whole("clean-recordings", _CLEAN, _LEARNERS),
     _whole("clean-neighbours", _CLEAN, ("15-NN log weighted",)),
-    Table("new-session", ("smellnet-mixture:new-session",), *_MIX, (*_CHEAP, "extra-trees")),
-    Table("leave-session-out", _SESSIONS, *_MIX, _CHEAP, most_seeds=3),
+    PeerTable("new-session", ("smellnet-mixture:new-session",), *_MIX, (*_CHEAP, "extra-trees")),
+    PeerTable("leave-session-out", _SESSIONS, *_MIX, _CHEAP, most_seeds=3),
     _whole("leave-session-out-recordings", _SESSIONS, ("extra-trees",), most_seeds=3),
-    Table("leave-support-out", _SUPPORTS, *_MIX, _CHEAP, most_seeds=3),
+    PeerTable("leave-support-out", _SUPPORTS, *_MIX, _CHEAP, most_seeds=3),
     _whole("leave-support-out-recordings", _SUPPORTS, ("extra-trees",), most_seeds=3),
-    Table(
+    PeerTable(
         "base-six-fold",
         ("smellnet-base:six-fold",),
         Task.CLASSES,
@@ -95,8 +95,8 @@ TABLES: tuple[Table, ...] = (
         most_seeds=3,
         by_fold=True,
     ),
-    Table("base-rocket", *_BASE, ("mini-rocket",), most_seeds=3),
-    Table("clean-rocket", _CLEAN, *_MIX, ("mini-rocket",), most_seeds=2),
-    Table("official-rocket", _OFFICIAL, *_MIX, ("mini-rocket",), most_seeds=1),
+    PeerTable("base-rocket", *_BASE, ("mini-rocket",), most_seeds=3),
+    PeerTable("clean-rocket", _CLEAN, *_MIX, ("mini-rocket",), most_seeds=2),
+    PeerTable("official-rocket", _OFFICIAL, *_MIX, ("mini-rocket",), most_seeds=1),
 )
 """Every table of peers, in the order in which they run; the slow ones last."""

@@ -22,7 +22,7 @@ def session(
     out: Out = None,
 ) -> None:
     """Session calibration: 1, 3 or 5 labelled recordings of a new session, every way to use them, wrong labels too."""
-    from studies.harness.run import Options
+    from studies.harness.jobs import Options
     from studies.harness.work import Work
     from studies.session.table import prepared, session_rows
     from unmixnet.cli.output import progress

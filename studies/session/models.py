@@ -18,7 +18,7 @@ from unmixnet.recordings.pieces import Piece
 from unmixnet.recordings.recording import Recording
 from unmixnet.recordings.samples import Samples, Task, per_recording
 
-__all__ = ["MAPS", "Ask", "Draw", "Known", "SolverMaps", "added", "drawn", "mapped", "of_labels", "through_law"]
+__all__ = ["MAPS", "Ask", "Draw", "KnownSessions", "SolverMaps", "added", "drawn", "mapped", "of_labels", "through_law"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ Ask = Callable[[np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class KnownSessions:
     """Training and test recordings as a model of a study sees them.
 
     Arguments:
@@ -120,7 +120,7 @@ class Known:
         return self.tests[test].mean(axis=(0, 1))
 
 
-def mapped(ask: Ask, known: Known, draws: Sequence[Draw], method: str) -> np.ndarray:
+def mapped(ask: Ask, known: KnownSessions, draws: Sequence[Draw], method: str) -> np.ndarray:
     """Shares of every test, its signal mapped to what training knows; `none` leaves it as it is."""
     windows = [known.tests[draw.test] for draw in draws]
     if method != "none":
@@ -135,7 +135,7 @@ def answered(ask: Ask, windows: Sequence[np.ndarray]) -> np.ndarray:
     return per_recording(ask(np.concatenate(windows)), [str(i) for i in owner])
 
 
-def through_law(known: Known, draws: Sequence[Draw], *, about: bool) -> np.ndarray:
+def through_law(known: KnownSessions, draws: Sequence[Draw], *, about: bool) -> np.ndarray:
     """The steady law's answers, its levels (and with `about` its expectations) set by the references."""
     guesses = []
     for draw in draws:
@@ -144,7 +144,7 @@ def through_law(known: Known, draws: Sequence[Draw], *, about: bool) -> np.ndarr
     return np.concatenate(guesses)
 
 
-def added(peer: str, known: Known, draws: Sequence[Draw], *, weight: int = 5) -> np.ndarray:
+def added(peer: str, known: KnownSessions, draws: Sequence[Draw], *, weight: int = 5) -> np.ndarray:
     """A classical peer on mean levels, fitted anew with the references among its training recordings, each so often."""
     K = known.shares.shape[1]
     guesses = []

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import numpy as np
 
-from studies.bundles.bundles import bundle_of
 from studies.harness.benches import NetworkBench
-from studies.harness.definitions import Study, chosen
-from studies.harness.folds import turns_of
-from studies.harness.run import Options, config_of, jobs_of, run_jobs
+from studies.harness.definitions import Study, chosen, study_folds
+from studies.harness.jobs import Options, config_of, jobs_of
+from studies.harness.run import run_jobs
 from studies.harness.variants import UNMIXNET
 from studies.harness.work import Work
 from studies.peers.models import PEERS
+from studies.peers.steady import steady_posterior
 from studies.session.models import (
     MAPS,
     Ask,
     Draw,
-    Known,
+    KnownSessions,
     SolverMaps,
     added,
     answered,
@@ -27,7 +27,7 @@ from studies.session.models import (
     of_labels,
     through_law,
 )
-from studies.steady.posterior import steady_posterior
+from studies.smellnet.bundles import bundle_of
 from unmixnet.inference.scores import Row, score
 from unmixnet.model.predict import window_ratios
 from unmixnet.recordings.pieces import Recall
@@ -55,7 +55,7 @@ class Sessions:
 
     tests: tuple[Piece, ...]
     pool: tuple[Piece, ...]
-    known: Known
+    known: KnownSessions
     truth: Samples
     pool_shares: np.ndarray
     ways: dict[str, tuple[Way, bool]]
@@ -68,13 +68,13 @@ def prepared(root: str | Path | None, work: Work, options: Options, progress: Pr
     done = progress("known sessions", 2)
     run_jobs(jobs_of([study], root, options), work, root, options)
     done()
-    turn = turns_of(study.protocols, root, groups=study.groups)[0]
-    tests = turn.tests[study.protocols[0]]
+    fold = study_folds(study.protocols, root, groups=study.groups)[0]
+    tests = fold.tests[study.protocols[0]]
     late = {piece.session for piece in tests}
-    pool = tuple(p for split in measured(turn.data).values() for p in split if p.session in late)
-    bench = NetworkBench(config_of(study, UNMIXNET, options), turn, Recall(root))
-    known = _known(bench, turn.train, tests, pool)
-    K = turn.data.components
+    pool = tuple(p for split in measured(fold.data).values() for p in split if p.session in late)
+    bench = NetworkBench(config_of(study, UNMIXNET, options), fold, Recall(root))
+    known = _known(bench, fold.train, tests, pool)
+    K = fold.data.components
     shares = np.stack([piece.label.vector(K) for piece in pool if piece.label is not None])
     truth = Samples(
         np.zeros((len(tests), 1, 1)),
@@ -87,16 +87,18 @@ def prepared(root: str | Path | None, work: Work, options: Options, progress: Pr
     return Sessions(tests, pool, known, truth, shares, ways, plain)
 
 
-def _known(bench: NetworkBench, train: tuple[Piece, ...], tests: tuple[Piece, ...], pool: tuple[Piece, ...]) -> Known:
-    components = bench.turn.data.components
+def _known(
+    bench: NetworkBench, train: tuple[Piece, ...], tests: tuple[Piece, ...], pool: tuple[Piece, ...]
+) -> KnownSessions:
+    components = bench.fold.data.components
     cut, owner = bench.windows(train)
     labels = np.stack([piece.label.vector(components) for piece in train if piece.label is not None])
     names = tuple(train[i].path for i in owner)
     samples = Samples(cut, labels[owner], names, names)
-    levels, sd = _levels(cut, owner), np.array(bench.prepared.ready.sd)
+    levels, sd = _levels(cut, owner), np.array(bench.prepared.preprocessing.sd)
     numbers = np.unique([piece.session or "" for piece in train], return_inverse=True)[1]
     test_cut, test_owner = bench.windows(tests)
-    return Known(
+    return KnownSessions(
         samples,
         levels,
         labels,
@@ -114,7 +116,7 @@ def _levels(cut: np.ndarray, owner: np.ndarray) -> np.ndarray:
 def _ways(
     study: Study,
     bench: NetworkBench,
-    known: Known,
+    known: KnownSessions,
     pool: tuple[Piece, ...],
     shares: np.ndarray,
     root: str | Path | None,
@@ -123,7 +125,7 @@ def _ways(
 ) -> tuple[dict[str, tuple[Way, bool]], dict[str, np.ndarray]]:
     """Every row: a model, and what it does with references."""
     bundle, _ = bundle_of(study, root, work, options, name=_STUDY)
-    recordings = [bench.recall(bench.turn.data, piece) for piece in pool]
+    recordings = [bench.recall(bench.fold.data, piece) for piece in pool]
     solver = SolverMaps.of(bundle, recordings, np.concatenate([shares, known.shares]))
     asked: dict[str, Ask] = {
         name: PEERS[name].fit(known.train, Task.RATIOS).predict for name in ("1-NN", "5-NN", "extra-trees")
@@ -149,7 +151,7 @@ def _ways(
     return ways, plain
 
 
-def _solved(ask: Ask, known: Known, solver: SolverMaps, draws: list[Draw]) -> np.ndarray:
+def _solved(ask: Ask, known: KnownSessions, solver: SolverMaps, draws: list[Draw]) -> np.ndarray:
     return answered(ask, [solver.map(draw).apply(known.tests[draw.test]) for draw in draws])
 
 

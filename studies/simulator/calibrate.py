@@ -7,14 +7,27 @@ stores studies/results/calibrate.json; a part that is not run is kept as it was.
 
 import argparse
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import jax.numpy as jnp
+import numpy as np
+from jax.flatten_util import ravel_pytree
+
 from unmixnet.files.provenance import provenance
 from unmixnet.model.predict import single_precision
+from unmixnet.simulation.builders import portable_enose
+from unmixnet.training.calibration.calibrate import CalibrationFit, Watch, calibrate
+from unmixnet.training.calibration.fisher import Information, information, row_of
+from unmixnet.training.calibration.forward import Nuisances, Physics, flat, seen
+from unmixnet.training.calibration.least_squares import free_places
+from unmixnet.training.calibration.losses import schedule
+from unmixnet.training.calibration.setup import Recordings, Setup
+from unmixnet.training.calibration.theta import Jar, NuisancePrior, Theta, prior_of
 
-__all__ = ["known_part", "smellnet_part"]
+__all__ = ["Found", "KnownProcess", "find_again", "known", "known_part", "smellnet_part"]
 
 RESULTS = Path(__file__).parents[1] / "results" / "calibrate.json"
 FOODS, SENSORS = ("banana", "orange", "pear"), ("m1", "m2")
@@ -23,7 +36,6 @@ NOISES = (3e-4, 3e-3)
 
 def known_part(noises: tuple[float, ...] = NOISES, *, iterations: int = 16) -> Iterator[dict[str, Any]]:
     """Recordings of three substances on two sensors with known coefficients, calibrated, at some levels of noise."""
-    from studies.simulator.known import SURE, find_again, known
 
     for noise in noises:
         with single_precision():
@@ -84,3 +96,123 @@ def _store(parts: dict[str, Any]) -> None:
 
 if __name__ == "__main__":
     main()
+DOSES = (0.1, 1.0, 10.0)
+"""Of pure substances, in typical strengths."""
+SURE = 0.02
+"""Standard error up to which a coefficient counts as identifiable: 5 % are then two and a half of them."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownProcess:
+    """Recordings and the truth behind them."""
+
+    setup: Setup
+    theta: Theta
+    nuisances: Nuisances
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """What calibration found beside the truth.
+
+    Arguments:
+        told: standard errors.
+        error: of the logarithm of every estimate of `told`.
+    """
+
+    known: KnownProcess
+    found: CalibrationFit
+    told: Information
+    error: np.ndarray
+
+    @property
+    def identifiable(self) -> np.ndarray:
+        """Which estimates the recordings fix to two per cent."""
+        return np.array([one.se for one in self.told.estimates]) <= SURE
+
+    def summary(self) -> list[dict[str, Any]]:
+        """Each group: entries, how many are identifiable, their largest error, and the errors in standard errors."""
+        rows = []
+        se, sure = np.array([one.se for one in self.told.estimates]), self.identifiable
+        for group in dict.fromkeys(one.group for one in self.told.estimates):
+            mine = np.array([one.group == group for one in self.told.estimates])
+            both = mine & sure
+            rows.append(
+                {
+                    "group": group,
+                    "entries": int(mine.sum()),
+                    "identifiable": int(both.sum()),
+                    "median se": float(np.median(se[mine])),
+                    "worst identifiable error": float(np.abs(self.error[both]).max()) if both.any() else None,
+                    "error in se": float(np.sqrt(np.mean((self.error[mine] / se[mine]) ** 2))),
+                }
+            )
+        return rows
+
+    @property
+    def worst(self) -> float:
+        """Largest error of an identifiable estimate."""
+        return float(np.abs(self.error[self.identifiable]).max(initial=0))
+
+
+def known(
+    foods: Sequence[str],
+    sensors: Sequence[str],
+    *,
+    start: Any = "clean air",
+    sessions: int = 4,
+    seconds: float = 40.0,
+    step_s: float = 1.0,
+    noise: float = 1e-3,
+    spread: float = 0.5,
+    seed: int = 0,
+) -> KnownProcess:
+    """Draw coefficients and play recordings of them.
+
+    Arguments:
+        noise: sd of a sample, in units of the signal.
+        spread: of the coefficients, in standard deviations of their priors.
+    """
+    K, M = len(foods), len(sensors)
+    release = "rise-decay" if start == "clean air" else "constant"
+    jar = Jar(portable_enose(sensors=tuple(sensors)), (1.0,) * M, start, release, step_s, seconds)
+    prior, rng = prior_of(K, [0.0] * M), np.random.default_rng(seed)
+    row, unravel = ravel_pytree(prior.mean)
+    drawn = np.asarray(row, float) + spread * flat(prior.sd) * rng.normal(size=row.size)
+    theta = unravel(jnp.asarray(drawn, row.dtype))
+    told = _recipes(K, M, sessions, jar.steps)
+    n, believed = len(told), NuisancePrior(0.2, 0.1 if start == "exposed" else 0.0, 0.1, 0.1)
+    nuisances = Nuisances(
+        rng.normal(0, believed.strength, n),
+        rng.normal(0, believed.exposure, n),
+        rng.normal(0, believed.gain, (sessions, M)),
+        rng.normal(0, believed.offset, (sessions, M)),
+    )
+    Y = seen(Physics.of(jar), theta, told, nuisances)
+    told = replace(told, Y=Y + noise * rng.normal(size=Y.shape))
+    return KnownProcess(Setup("known", tuple(foods), jar, told, (0.0,) * M, 2 / step_s, believed), theta, nuisances)
+
+
+def find_again(
+    truth: KnownProcess, *, iterations: int = 12, watch: Watch = lambda stage, iteration, most, loss: None
+) -> Found:
+    """Calibrate on recordings of known coefficients."""
+    stages = schedule(iterations, release=truth.setup.jar.release)
+    found = calibrate(truth.setup, stages, watch=watch)
+    told = information(truth.setup, stages[-1], found)
+    places = free_places(found.theta, stages[-1].free)
+    off = row_of(found.theta, found.nuisances, places) - row_of(truth.theta, truth.nuisances, places)
+    return Found(truth, found, told, told.rows @ off)
+
+
+def _recipes(K: int, M: int, sessions: int, steps: int) -> Recordings:
+    """In every session each substance alone at three doses, and half and half with the next.
+
+    Doses a hundred times apart tell saturation of the surface from the bend of the readout; at one dose nothing does.
+    """
+    eye = np.eye(K)
+    one = np.array([*(dose * row for dose in DOSES for row in eye), *(0.5 * (eye + np.roll(eye, 1, axis=1)))])
+    ratios, session = np.tile(one, (sessions, 1)), np.repeat(np.arange(sessions), len(one))
+    names = tuple(f"recording {i}" for i in range(len(ratios)))
+    where = tuple(f"s{i}" for i in range(sessions))
+    return Recordings(np.zeros((len(ratios), steps, M)), ratios, session, where, names)

@@ -121,7 +121,7 @@ def recover(
         tick: called at each Jacobian of the fit.
     """
     with jax.enable_x64(True):
-        problem = _Problem(setting or Setting(), substances)
+        problem = _RecoveryProblem(setting or Setting(), substances)
         rng = np.random.default_rng(seed)
         start = problem.truth + rng.normal(0, spread, len(problem.truth))
 
@@ -134,7 +134,7 @@ def recover(
             np.zeros_like(start),  # departures from the start: the first trust region is as wide as `spread`
             jac=jacobian,  # pyright: ignore[reportArgumentType]
             x_scale=spread,
-            ftol=None,
+            ftol=None,  # pyright: ignore[reportArgumentType]
             xtol=1e-10,
             gtol=1e-14,
             max_nfev=most_steps,
@@ -143,7 +143,7 @@ def recover(
         return _report(problem, start + fit.x, fit.jac, (before, after), fit.nfev)
 
 
-class _Problem:
+class _RecoveryProblem:
     """Recordings of every pure substance and of neighbours in pairs, as a function of the log coefficients."""
 
     def __init__(self, setting: Setting, substances: int | None) -> None:
@@ -183,7 +183,9 @@ def _played(process: Process, geometry: Geometry, share: Float[Array, " K"]) -> 
     return y
 
 
-def _report(problem: _Problem, end: np.ndarray, J: np.ndarray, misfit: tuple[float, float], steps: int) -> Recovery:
+def _report(
+    problem: _RecoveryProblem, end: np.ndarray, J: np.ndarray, misfit: tuple[float, float], steps: int
+) -> Recovery:
     _, S, Vt = np.linalg.svd(J, full_matrices=False)
     hidden = Vt[S / S[0] < TOLD]
     true, fitted, base = (problem.combined(p) for p in (problem.truth, end, 0 * end))

@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 
 from studies.harness.benches import NetworkBench, trained
-from studies.harness.definitions import Study
-from studies.harness.folds import Turn
-from studies.harness.run import Options, config_of
+from studies.harness.definitions import Study, StudyFold
+from studies.harness.jobs import Options, config_of
 from studies.harness.variants import UNMIXNET, Classical
 from studies.harness.work import Job, Work
 from studies.simulator.bounds import recording_bounds
@@ -43,10 +42,10 @@ def simulated_extras(jobs: Sequence[Job], work: Work, options: Options) -> Extra
     studies = {}
     for study in dict.fromkeys(job.study for job in jobs):
         mine = [job for job in jobs if job.study is study]
-        turn = mine[0].turn
-        rows += _bound_rows(study, turn, work)
+        fold = mine[0].fold
+        rows += _bound_rows(study, fold, work)
         kept = [job for job in mine if job.variant is UNMIXNET and work.read_weights(job) is not None]
-        studies[study.name] = {"coherence": _coherence(study, turn), "unmixnet": _learned(kept, work, options)}
+        studies[study.name] = {"coherence": _coherence(study, fold), "unmixnet": _learned(kept, work, options)}
     values: dict[str, Any] = {"studies": studies}
     if not options.quick:
         values["recovery from clean data"] = work.remembered("recovery", ["12 substances, 4 sensors"], _recovery)
@@ -57,10 +56,10 @@ def _recovery() -> dict[str, Any]:
     return recover().summary()
 
 
-def _coherence(study: Study, turn: Turn) -> dict[str, Any]:
+def _coherence(study: Study, fold: StudyFold) -> dict[str, Any]:
     """Of the pure training recordings, preprocessed as for the peers."""
     recall = Recall(None)
-    training = [recall(turn.data, piece) for piece in turn.train]
+    training = [recall(fold.data, piece) for piece in fold.train]
     ready = next(v.windows for v in _all_variants(study) if isinstance(v, Classical)).fit(training)
     found = coherence(fingerprints(training, ready.signal, align=False))
     return {
@@ -79,15 +78,15 @@ def _all_variants(study: Study):
     return whole.variants
 
 
-def _bound_rows(study: Study, turn: Turn, work: Work) -> list[Row]:
+def _bound_rows(study: Study, fold: StudyFold, work: Work) -> list[Row]:
     """Expected MAE of an efficient unbiased estimate: mean over the test recordings."""
     rows = []
-    for protocol, pieces in turn.tests.items():
-        place = {entry.path: i for i, entry in enumerate(turn.data.entries)}
+    for protocol, pieces in fold.tests.items():
+        place = {entry.path: i for i, entry in enumerate(fold.data.entries)}
         indices = [place[piece.path] for piece in pieces]
 
         def bounds(indices: list[int] = indices) -> dict[str, list[float]]:
-            found = recording_bounds(turn.data, indices)
+            found = recording_bounds(fold.data, indices)
             return {kind: [getattr(bound, kind).expected_mae for bound in found] for kind in BOUNDS}
 
         values = work.remembered(f"bounds {protocol}", [piece.path for piece in pieces], bounds)
@@ -103,7 +102,7 @@ def _bound_rows(study: Study, turn: Turn, work: Work) -> list[Row]:
                 resamples=RESAMPLES,
             )
             mean = float(per_recording.mean())
-            about = (protocol, turn.splits[protocol], "recording", title, "MAE")
+            about = (protocol, fold.splits[protocol], "recording", title, "MAE")
             rows.append(Row(*about, mean, 0.0, interval.lo, interval.hi, interval.groups, 1))
     return rows
 
@@ -114,7 +113,7 @@ def _learned(jobs: Sequence[Job], work: Work, options: Options) -> list[dict[str
     for job in jobs:
 
         def measured(job: Job = job) -> dict[str, Any]:
-            bench = NetworkBench(config_of(job.study, UNMIXNET, options), job.turn, Recall(None))
+            bench = NetworkBench(config_of(job.study, UNMIXNET, options), job.fold, Recall(None))
             model = trained(bench, job, work)
             assert isinstance(model, UnMixNet)
             return {

@@ -1,4 +1,4 @@
-"""`python -m studies simulated` and `smellnet`: every model on every protocol."""
+"""`python -m studies smellnet`, `simulated`, `audit` and `bundles`: the data, and every model on every protocol."""
 
 import json
 from pathlib import Path
@@ -23,9 +23,10 @@ from studies.options import (
     keep,
     print_tables,
     selection,
+    store,
 )
 
-__all__ = ["run_study", "simulated", "smellnet"]
+__all__ = ["audit", "bundles", "run_study", "simulated", "smellnet"]
 
 
 def simulated(
@@ -86,10 +87,11 @@ def run_study(
     ray: str | None,
 ) -> None:
     """Run studies, or score their stored predictions; a part of them is stored only where `--out` or `--add` says."""
-    from studies.harness import scoring as evidence
     from studies.harness.definitions import chosen
+    from studies.harness.jobs import Options
     from studies.harness.progress import Display
-    from studies.harness.run import Options
+    from studies.harness.results import from_predictions as rows_from_predictions
+    from studies.harness.results import gather
     from studies.harness.work import Work
     from unmixnet.errors import ConfigError
 
@@ -103,17 +105,50 @@ def run_study(
     if add and from_predictions:
         raise ConfigError("stored predictions are there already", remedy="Leave out --add or --from-predictions")
     if from_predictions or (as_json and not folder.exists() and beside(target).is_file()):
-        result = evidence.from_predictions(f"python -m studies {name} --from-predictions", beside(target), target)
+        result = rows_from_predictions(f"python -m studies {name} --from-predictions", beside(target), target)
     else:
         options = Options(1 if quick else seeds, size, quick, ray=ray)
         studies = chosen(name, tuple(study or ()), tuple(only or ()))
         with Display() as watch:
-            found = evidence.gather(
-                command, studies, data, Work(folder, stale=stale), options, watch, finished=finished
-            )
+            found = gather(command, studies, data, Work(folder, stale=stale), options, watch, finished=finished)
         part = out is None and bool(only or study or quick)
         result = keep(found, target, name, add=add, part=part).result
     if as_json:
         print(json.dumps(result, indent=1))
     else:
         print_tables(result["rows"])
+
+
+def audit(data: Data = None, as_json: AsJson = False, out: Out = None) -> None:
+    """The audit of SmellNet, in the numbers that the documentation quotes; half a minute."""
+    from studies.smellnet.audit import reproduce_audit
+    from unmixnet.cli.output import progress
+    from unmixnet.files.provenance import provenance
+
+    with progress() as display:
+        found = reproduce_audit(data, progress=display)
+    result = provenance("python -m studies audit", datasets=found)
+    store(result, out or RESULTS / "audit.json")
+    print(json.dumps(result, indent=1) if as_json else "\n".join(str(item["headline"]) for item in found.values()))
+
+
+def bundles(data: Data = None, as_json: AsJson = False, out: Out = None) -> None:
+    """The shipped bundles on recordings that they have not seen: errors, coverage and width of the intervals."""
+    from studies.smellnet.bundles import shipped_scores
+    from unmixnet.cli.output import progress
+    from unmixnet.files.provenance import provenance
+
+    result = provenance("python -m studies bundles", tests=[])
+    with progress() as display:
+        for found in shipped_scores(data, display):
+            result["tests"].append(found)
+            store(result, out or RESULTS / "bundles.json")
+    if as_json:
+        print(json.dumps(result, indent=1))
+        return
+    for found in result["tests"]:
+        print(
+            f"{found['bundle']} on {found['split']}, {found['recordings']} recordings: intervals of 90 % hold "
+            f"{100 * found['coverage']:.0f} % of all shares, {100 * found['covered_present']:.0f} % of those that are "
+            f"there; their mean width is {found['width']:.2f}"
+        )

@@ -26,8 +26,8 @@ def states(
     out: Out = None,
 ) -> None:
     """States beside two simulators: concentration, flux, coverage, mass, and whether the laws hold."""
+    from studies.harness.jobs import Options
     from studies.harness.progress import Display
-    from studies.harness.run import Options
     from studies.harness.work import Work
     from studies.states.figures import draw_states
     from studies.states.gather import gather_states

@@ -8,14 +8,14 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from studies.harness.benches import NetworkBench
-from studies.harness.run import Options, config_of
+from studies.harness.jobs import Options, config_of
 from studies.harness.work import Work
 from studies.states.gather import PROTOCOLS, Judged, network_verdict
 from studies.states.judge import MASS, MS, predicted_states
 from studies.states.networks import restored
 from studies.states.physical import PhysicalStates
 from studies.states.residuals import mass_errors, ms_residuals
-from studies.states.worlds import World
+from studies.states.worlds import StateWorld
 from unmixnet.recordings.pieces import Piece, Recall
 from unmixnet.simulation.plot_style import INK, MUTED, PALETTE, figure_style
 
@@ -41,9 +41,9 @@ def draw_states(
         world, found, verdicts = one.world, {}, {}
         for job in one.jobs:
             if job.variant.name in _NAMES and job.seed == 0 and work.read_weights(job) is not None:
-                bench = NetworkBench(config_of(job.study, job.variant, options), world.turn, recall)  # pyright: ignore[reportArgumentType]
+                bench = NetworkBench(config_of(job.study, job.variant, options), world.fold, recall)  # pyright: ignore[reportArgumentType]
                 model = restored(bench, job, work)
-                found[job.variant.name] = predicted_states(world, bench, model, world.turn.tests[_UNSEEN])
+                found[job.variant.name] = predicted_states(world, bench, model, world.fold.tests[_UNSEEN])
                 verdicts |= network_verdict(world, job, work, options, recall)["verdict"]
         if len(found) == len(_NAMES):
             made.append(draw_trajectories(world, found, folder / f"states_{world.name}_trajectories.png"))
@@ -52,9 +52,9 @@ def draw_states(
     return made
 
 
-def draw_trajectories(world: World, found: dict[str, PhysicalStates], path: Path) -> Path:
+def draw_trajectories(world: StateWorld, found: dict[str, PhysicalStates], path: Path) -> Path:
     """C(t), J(t), Θ(t), M(t) of one recording of a new mixture: the middle one of the list, the same in every world."""
-    pieces = world.turn.tests[_UNSEEN]
+    pieces = world.fold.tests[_UNSEEN]
     truth = world.of(pieces)
     which = len(pieces) // 2
     with figure_style():
@@ -85,7 +85,7 @@ _WORLD = {
 }
 
 
-def draw_phase_space(world: World, verdicts: dict[str, dict[str, dict[str, list[float]]]], path: Path) -> Path:
+def draw_phase_space(world: StateWorld, verdicts: dict[str, dict[str, dict[str, list[float]]]], path: Path) -> Path:
     """Every test recording at (MS residual, mass error), with the reference itself as the floor of a projection."""
     with figure_style():
         fig, ax = plt.subplots(figsize=(7.5, 5.2), layout="constrained")
@@ -97,11 +97,11 @@ def draw_phase_space(world: World, verdicts: dict[str, dict[str, dict[str, list[
         for reading, (label, colour, marker) in shown.items():
             points = [np.array([part[MS], part[MASS]]) for part in verdicts[reading].values()]
             _cloud(ax, np.concatenate(points, axis=1), label, colour, marker)
-        at = np.concatenate([_floor(world, pieces) for pieces in world.turn.tests.values()], axis=1)
+        at = np.concatenate([_floor(world, pieces) for pieces in world.fold.tests.values()], axis=1)
         _cloud(ax, at, "reference, read like a projection: the floor", MUTED, "^")
         ax.legend(loc="center left", fontsize=8)
         ax.set(xscale="log", yscale="log", xlabel="mean Maxwell–Stefan residual [–]", ylabel="mass error [–]")
-        count = sum(map(len, world.turn.tests.values()))
+        count = sum(map(len, world.fold.tests.values()))
         ax.set_title(f"Closure of {count} test recordings, {_TRACES[world.name]}")
         fig.savefig(path)
         plt.close(fig)
@@ -115,7 +115,7 @@ _TRACES = {
 }
 
 
-def _floor(world: World, pieces: Sequence[Piece]) -> np.ndarray:
+def _floor(world: StateWorld, pieces: Sequence[Piece]) -> np.ndarray:
     """Residuals of the reference itself, (2, n)."""
     assert world.laws is not None, "only drawn where there are laws"
     truth, shares = world.of(pieces), world.shares[world.rows(pieces)]

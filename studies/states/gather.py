@@ -9,10 +9,11 @@ import jax
 import numpy as np
 
 from studies.harness.benches import NetworkBench
-from studies.harness.definitions import Study
-from studies.harness.folds import turns_of
+from studies.harness.definitions import Study, study_folds
+from studies.harness.jobs import Options, config_of, fold_jobs
+from studies.harness.progress import Reporter
 from studies.harness.results import collect
-from studies.harness.run import Options, Watch, config_of, run_jobs, turn_jobs
+from studies.harness.run import run_jobs
 from studies.harness.variants import BASELINES, UNMIXNET, Classical, Network, Posterior, Variant
 from studies.harness.work import Job, Work
 from studies.peers.models import PEERS
@@ -20,7 +21,7 @@ from studies.peers.tables import MIXTURE_RECORDINGS, MIXTURE_WINDOWS
 from studies.states.judge import Verdict, judge_network, judge_nulls
 from studies.states.networks import restored
 from studies.states.physical import mean_row, rmse_row, units
-from studies.states.worlds import WORLDS, World, make_world
+from studies.states.worlds import WORLDS, StateWorld, make_world
 from unmixnet.errors import ConfigError
 from unmixnet.files.provenance import provenance
 from unmixnet.inference.scores import Row
@@ -52,7 +53,7 @@ MODELS: dict[str, Variant] = {
 class Judged:
     """A world, its jobs, and what was found there."""
 
-    world: World
+    world: StateWorld
     jobs: list[Job]
     rows: list[Row]
     told: dict[str, Any]
@@ -77,11 +78,11 @@ def gather_states(
     models: Sequence[str] = (),
     worlds: Sequence[str] = WORLDS,
     store: Callable[[dict[str, Any]], None] = lambda result: None,
-    watch: Watch | None = None,
+    watch: Reporter | None = None,
     finished: bool = False,
 ) -> tuple[dict[str, Any], list[Judged]]:
     """The content of `states.json`, which grows world by world, and what pictures are drawn from."""
-    (turn,) = turns_of(PROTOCOLS, root)
+    (fold,) = study_folds(PROTOCOLS, root)
     recall, config = Recall(root), recipe("smellnet-mixture")
     steps = (config.window - 1) // config.settings.stride
     result = provenance(
@@ -98,9 +99,9 @@ def gather_states(
     )
     judged = []
     for name in worlds:
-        world = make_world(name, simulator, turn, recall, steps=steps)
+        world = make_world(name, simulator, fold, recall, steps=steps)
         study = study_of(name, models)
-        jobs = turn_jobs(study, world.turn, options)
+        jobs = fold_jobs(study, world.fold, options)
         failures = [] if finished else run_jobs(jobs, work, root, options, watch)
         done = _judged(world, jobs, work, options, recall)
         judged.append(done)
@@ -112,7 +113,7 @@ def gather_states(
     return result, judged
 
 
-def _judged(world: World, jobs: list[Job], work: Work, options: Options, recall: Recall) -> Judged:
+def _judged(world: StateWorld, jobs: list[Job], work: Work, options: Options, recall: Recall) -> Judged:
     """Recipe scores, state errors and residuals of everything that is finished."""
     found = collect(jobs, work)
     rows = [replace(row, protocol=_protocol(world, row.protocol)) for row in found.rows if row.level == "recording"]
@@ -129,9 +130,9 @@ def _judged(world: World, jobs: list[Job], work: Work, options: Options, recall:
         for reading in per_seed[0]:
             rows += _state_rows(world, reading, [one[reading] for one in per_seed])
     told = {
-        "recordings": {protocol: len(pieces) for protocol, pieces in world.turn.tests.items()},
-        "training": len(world.turn.train),
-        "unit": units(world.of(world.turn.train), same_graph=world.same_graph),
+        "recordings": {protocol: len(pieces) for protocol, pieces in world.fold.tests.items()},
+        "training": len(world.fold.train),
+        "unit": units(world.of(world.fold.train), same_graph=world.same_graph),
         "spreads": world.spreads,
         "penalties": penalties,
         "facts": [asdict(facts) for facts in found.facts],
@@ -140,12 +141,12 @@ def _judged(world: World, jobs: list[Job], work: Work, options: Options, recall:
     return Judged(world, jobs, rows, told)
 
 
-def network_verdict(world: World, job: Job, work: Work, options: Options, recall: Recall) -> dict[str, Any]:
+def network_verdict(world: StateWorld, job: Job, work: Work, options: Options, recall: Recall) -> dict[str, Any]:
     """What was found of one trained network; kept in the work folder."""
 
     def make() -> dict[str, Any]:
         assert isinstance(job.variant, Network)
-        bench = NetworkBench(config_of(job.study, job.variant, options), world.turn, recall)
+        bench = NetworkBench(config_of(job.study, job.variant, options), world.fold, recall)
         verdict = judge_network(world, bench, restored(bench, job, work), job.variant.name)
         jax.clear_caches()
         return verdict
@@ -154,7 +155,7 @@ def network_verdict(world: World, job: Job, work: Work, options: Options, recall
     return work.remembered(f"verdict {world.name} {job.variant.name} {job.seed}", ingredients, make)
 
 
-def _fingerprint(world: World) -> list[float]:
+def _fingerprint(world: StateWorld) -> list[float]:
     """Changes when the reference does."""
     return [float(f"{value:.6e}") for states in (world.states,) for value in units(states).values()]
 
@@ -170,13 +171,13 @@ def _recipes(jobs: Sequence[Job], work: Work) -> dict[str, dict[str, np.ndarray]
     return found
 
 
-def _state_rows(world: World, reading: str, per_seed: Sequence[dict[str, dict[str, list[float]]]]) -> list[Row]:
+def _state_rows(world: StateWorld, reading: str, per_seed: Sequence[dict[str, dict[str, list[float]]]]) -> list[Row]:
     rows = []
-    for protocol, pieces in world.turn.tests.items():
+    for protocol, pieces in world.fold.tests.items():
         groups = _groups(protocol, pieces)
         for what in per_seed[0][protocol]:
             values = [np.array(one[protocol][what]) for one in per_seed]
-            names = (_protocol(world, protocol), world.turn.splits[protocol], reading, what)
+            names = (_protocol(world, protocol), world.fold.splits[protocol], reading, what)
             rows.append((rmse_row if what.startswith("RMSE") else mean_row)(names, values, groups))
     return rows
 
@@ -188,5 +189,5 @@ def _groups(protocol: str, pieces: Sequence[Piece]) -> list[str]:
     return ["+".join(sorted(piece.label.support)) for piece in pieces if piece.label]
 
 
-def _protocol(world: World, protocol: str) -> str:
+def _protocol(world: StateWorld, protocol: str) -> str:
     return f"states:{world.name}:{protocol.rpartition(':')[2]}"

@@ -7,11 +7,10 @@ import numpy as np
 from jaxtyping import PyTree
 
 from studies.harness.benches import NetworkBench
-from studies.states.networks import gauged, hidden_states, own_states
+from studies.states.networks import StateProjection, fit_states, gauged, hidden_states, own_states
 from studies.states.physical import PhysicalStates, squared_errors, units
-from studies.states.projection import StateProjection, fit_states
 from studies.states.residuals import mass_errors, ms_residuals
-from studies.states.worlds import World
+from studies.states.worlds import StateWorld
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.recordings.protocols import Piece, hold_out
 
@@ -23,7 +22,7 @@ Verdict = dict[str, dict[str, dict[str, list[float]]]]
 """Reading of a model → protocol → what → one number for each recording: a mean square, or a residual."""
 
 
-def judge_network(world: World, bench: NetworkBench, model: PyTree, name: str) -> dict[str, Any]:
+def judge_network(world: StateWorld, bench: NetworkBench, model: PyTree, name: str) -> dict[str, Any]:
     """Verdicts on every test, and the penalties that validation chose.
 
     A baseline is projected. UnMixNet is read as it is, with one factor per substance, and projected like a baseline.
@@ -31,9 +30,9 @@ def judge_network(world: World, bench: NetworkBench, model: PyTree, name: str) -
     verdict: Verdict = {}
     projection = _projection(world, bench, model)
     own = isinstance(model, UnMixNet)
-    train = hold_out(world.turn.train, share=bench.config.data.validation).train
+    train = hold_out(world.fold.train, share=bench.config.data.validation).train
     own_train = own_states(bench, model, train).states if own else None
-    for protocol, pieces in world.turn.tests.items():
+    for protocol, pieces in world.fold.tests.items():
         truth, rows = world.of(pieces), world.rows(pieces)
         readings = {name + PROJECTED if own else name: (projection(_features(bench, model, pieces)), None)}
         if own_train is not None:
@@ -48,16 +47,16 @@ def judge_network(world: World, bench: NetworkBench, model: PyTree, name: str) -
     return {"verdict": verdict, "penalties": {what: part.penalty for what, part in projection.parts.items()}}
 
 
-def judge_nulls(world: World, share: float, recipes: dict[str, dict[str, np.ndarray]]) -> Verdict:
+def judge_nulls(world: StateWorld, share: float, recipes: dict[str, dict[str, np.ndarray]]) -> Verdict:
     """The mean of the training states, the reference itself, and recipes of other models played by the simulator.
 
     Arguments:
         share: of the training recordings that validation holds.
         recipes: model → protocol → ratios of its recordings (n, K).
     """
-    train = world.of(hold_out(world.turn.train, share=share).train)
+    train = world.of(hold_out(world.fold.train, share=share).train)
     verdict: Verdict = {"mean state": {}, "reference": {}, **{f"{name} + simulator": {} for name in recipes}}
-    for protocol, pieces in world.turn.tests.items():
+    for protocol, pieces in world.fold.tests.items():
         truth, rows = world.of(pieces), world.rows(pieces)
         guesses = {"mean state": _mean_state(train, len(truth)), "reference": truth}
         guesses |= {f"{name} + simulator": world.implied(found[protocol]) for name, found in recipes.items()}
@@ -69,17 +68,17 @@ def judge_nulls(world: World, share: float, recipes: dict[str, dict[str, np.ndar
     return verdict
 
 
-def predicted_states(world: World, bench: NetworkBench, model: PyTree, pieces: Sequence[Piece]) -> PhysicalStates:
+def predicted_states(world: StateWorld, bench: NetworkBench, model: PyTree, pieces: Sequence[Piece]) -> PhysicalStates:
     """States for a picture: UnMixNet's with one factor per substance, a baseline's projected."""
     if not isinstance(model, UnMixNet):
         return _projection(world, bench, model)(_features(bench, model, pieces))
-    train = hold_out(world.turn.train, share=bench.config.data.validation).train
+    train = hold_out(world.fold.train, share=bench.config.data.validation).train
     own = own_states(bench, model, pieces).states
     return gauged(own, own_states(bench, model, train).states, world.of(train), same_graph=world.same_graph)
 
 
-def _projection(world: World, bench: NetworkBench, model: PyTree) -> StateProjection:
-    inner = hold_out(world.turn.train, share=bench.config.data.validation)
+def _projection(world: StateWorld, bench: NetworkBench, model: PyTree) -> StateProjection:
+    inner = hold_out(world.fold.train, share=bench.config.data.validation)
     hidden, held = (_features(bench, model, side) for side in (inner.train, inner.test))
     return fit_states(hidden, world.of(inner.train), held, world.of(inner.test))
 
@@ -90,13 +89,13 @@ def _features(bench: NetworkBench, model: PyTree, pieces: Sequence[Piece]) -> np
     return hidden_states(bench, model, pieces)
 
 
-def _errors(world: World, guess: PhysicalStates, truth: PhysicalStates, *, train_states: PhysicalStates):
+def _errors(world: StateWorld, guess: PhysicalStates, truth: PhysicalStates, *, train_states: PhysicalStates):
     unit = units(train_states, same_graph=world.same_graph)
     squares = squared_errors(guess, truth, unit, same_graph=world.same_graph)
     return {f"RMSE {what}": values for what, values in squares.items()}
 
 
-def _laws(world: World, states: PhysicalStates, shares: np.ndarray) -> dict[str, np.ndarray]:
+def _laws(world: StateWorld, states: PhysicalStates, shares: np.ndarray) -> dict[str, np.ndarray]:
     """Nothing where the reference obeys other laws on another graph."""
     if world.laws is None:
         return {}

@@ -1,6 +1,6 @@
 """States that a trained network implies: its own rollout, or hidden states that are projected."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +18,19 @@ from unmixnet.inference.bundle.storage import from_tensors
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.recordings.protocols import Piece
 
-__all__ = ["OwnStates", "gauged", "hidden_states", "own_states", "restored", "steps_of"]
+__all__ = [
+    "PENALTIES",
+    "OwnStates",
+    "Projection",
+    "StateProjection",
+    "fit_projection",
+    "fit_states",
+    "gauged",
+    "hidden_states",
+    "own_states",
+    "restored",
+    "steps_of",
+]
 
 _BATCH = 32
 
@@ -130,3 +142,85 @@ def _solved(model: UnMixNet, windows: jax.Array) -> tuple[jax.Array, ...]:
         return saved.N, saved.J, saved.theta, saved.y, saved.closure.ms_residual, saved.closure.mass_error
 
     return jax.vmap(one)(windows)
+
+
+PENALTIES = tuple(10.0**k for k in range(-6, 4))
+"""α, per training row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """s = P (h − mean)/sd + b."""
+
+    mean: np.ndarray
+    sd: np.ndarray
+    P: np.ndarray
+    """(width, outputs)."""
+    b: np.ndarray
+    penalty: float
+
+    def __call__(self, hidden: np.ndarray) -> np.ndarray:
+        """States (…, outputs) of hidden states (…, width)."""
+        return (hidden - self.mean) / self.sd @ self.P + self.b
+
+
+@dataclass(frozen=True, eq=False)
+class StateProjection:
+    """One projection for each quantity."""
+
+    parts: dict[str, Projection]
+    like: PhysicalStates
+    """Gives the shapes and the places of the sensors."""
+
+    def __call__(self, hidden: np.ndarray) -> PhysicalStates:
+        """Projected states of hidden states (n, T, width)."""
+        made = {}
+        for name, projection in self.parts.items():
+            shape = getattr(self.like, name).shape[2:]
+            made[name] = projection(hidden).reshape(*hidden.shape[:2], *shape)
+        return PhysicalStates(**made, sensor_cell=self.like.sensor_cell)
+
+
+def fit_projection(
+    train: tuple[np.ndarray, np.ndarray], validation: tuple[np.ndarray, np.ndarray], *, intercept: bool = True
+) -> Projection:
+    """The projection of flat rows (hidden, state); `intercept=False` is the paper's printed form."""
+    hidden, states = train
+    mean = hidden.mean(axis=0) if intercept else np.zeros(hidden.shape[1])
+    sd = hidden.std(axis=0)
+    # A unit that never moves says nothing; a floor keeps a test recording that does move it from exploding.
+    sd = np.where(sd > 1e-6 * max(sd.max(), 1e-30), sd, 1.0)
+    b = states.mean(axis=0) if intercept else np.zeros(states.shape[1])
+    X = (hidden - mean) / sd
+    solve = _ridge(X, states - b)
+    tried = [Projection(mean, sd, solve(alpha * len(X)), b, alpha) for alpha in PENALTIES]
+    errors = [float(np.mean((one(validation[0]) - validation[1]) ** 2)) for one in tried]
+    return tried[int(np.argmin(errors))]
+
+
+def fit_states(
+    hidden: np.ndarray, states: PhysicalStates, held_hidden: np.ndarray, held_states: PhysicalStates
+) -> StateProjection:
+    """Projections onto C (of every cell), J, θ and M from hidden states (n, T, width) of training recordings.
+
+    Arguments:
+        held_hidden, held_states: validation recordings, which choose the penalties.
+    """
+
+    def rows(array: np.ndarray) -> np.ndarray:
+        return array.reshape(array.shape[0] * array.shape[1], -1)
+
+    parts = {
+        name: fit_projection(
+            (rows(hidden), rows(getattr(states, name))), (rows(held_hidden), rows(getattr(held_states, name)))
+        )
+        for name in ("concentration", "flux", "coverage", "mass")
+    }
+    return StateProjection(parts, states.chosen(slice(0, 1)))
+
+
+def _ridge(X: np.ndarray, Y: np.ndarray) -> Callable[[float], np.ndarray]:
+    """(XᵀX + λ I)⁻¹ Xᵀ Y for any λ, from one eigendecomposition."""
+    values, vectors = np.linalg.eigh(X.T @ X)
+    turned = vectors.T @ (X.T @ Y)
+    return lambda penalty: vectors @ (turned / (np.maximum(values, 0) + penalty)[:, None])

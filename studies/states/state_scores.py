@@ -24,8 +24,8 @@ from unmixnet.simulation.simulated_nose import RATE_HZ, ROWS, Setting, fine_cham
 
 __all__ = [
     "QUANTITIES",
+    "CellStates",
     "StateScore",
-    "States",
     "TrueStates",
     "advective_flux",
     "factors",
@@ -106,7 +106,7 @@ _BATCH = 32
 
 
 @dataclass(frozen=True, eq=False)
-class States:
+class CellStates:
     """States of recordings, each (recording, second, place, substance)."""
 
     concentration: np.ndarray
@@ -129,11 +129,11 @@ class StateScore:
 
 
 def state_scores(bench: NetworkBench, model: UnMixNet) -> list[StateScore]:
-    """R² on the tests of a turn; factors come from its training recordings."""
-    training = hold_out(bench.turn.train, share=bench.config.data.validation).train
+    """R² on the tests of a fold; factors come from its training recordings."""
+    training = hold_out(bench.fold.train, share=bench.config.data.validation).train
     scale = factors(inferred_states(bench, model, training), true_states_of(bench, training))
     found = []
-    for protocol, pieces in bench.turn.tests.items():
+    for protocol, pieces in bench.fold.tests.items():
         guess, truth = inferred_states(bench, model, pieces), true_states_of(bench, pieces)
         for quantity in QUANTITIES:
             x_hat, x = (getattr(states, quantity) for states in (guess, truth))
@@ -142,7 +142,7 @@ def state_scores(bench: NetworkBench, model: UnMixNet) -> list[StateScore]:
     return found
 
 
-def factors(guess: States, truth: States) -> dict[str, np.ndarray]:
+def factors(guess: CellStates, truth: CellStates) -> dict[str, np.ndarray]:
     """For each quantity the factors Σ x x̂ / Σ x̂² of every substance; those of the flux are the concentration's."""
 
     def fitted(x_hat: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -158,7 +158,7 @@ def factors(guess: States, truth: States) -> dict[str, np.ndarray]:
     }
 
 
-def inferred_states(bench: NetworkBench, model: UnMixNet, pieces: Sequence[Piece]) -> States:
+def inferred_states(bench: NetworkBench, model: UnMixNet, pieces: Sequence[Piece]) -> CellStates:
     """States that the model's solver goes through for the first window of every recording."""
     cut, owner = bench.windows(pieces)
     cut = cut[np.unique(owner, return_index=True)[1]]
@@ -168,7 +168,7 @@ def inferred_states(bench: NetworkBench, model: UnMixNet, pieces: Sequence[Piece
     N, J, theta = (
         np.concatenate([np.asarray(part[i], float) for part in parts])[: len(cut), ..., 1:] for i in range(3)
     )
-    return States(N / model.chamber.volume_m3[:, None], J, theta)
+    return CellStates(N / model.chamber.volume_m3[:, None], J, theta)
 
 
 @eqx.filter_jit
@@ -180,11 +180,11 @@ def _solved(model: UnMixNet, windows: jax.Array) -> PyTree:
     return jax.vmap(one)(windows)
 
 
-def true_states_of(bench: NetworkBench, pieces: Sequence[Piece]) -> States:
+def true_states_of(bench: NetworkBench, pieces: Sequence[Piece]) -> CellStates:
     """The truth at the seconds that a window's solver steps end at."""
-    data = bench.turn.data
+    data = bench.fold.data
     place = {entry.path: i for i, entry in enumerate(data.entries)}
     truth = true_states(data, [place[piece.path] for piece in pieces])
     seconds = bench.config.model.step_s * np.arange(1, 1 + (bench.config.window - 1) // bench.config.settings.stride)
     rows = np.searchsorted(truth.time_s, seconds - 1e-9)
-    return States(truth.concentration[:, rows], truth.flux[:, rows], truth.coverage[:, rows])
+    return CellStates(truth.concentration[:, rows], truth.flux[:, rows], truth.coverage[:, rows])

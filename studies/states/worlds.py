@@ -14,9 +14,8 @@ from pathlib import Path
 import jax.numpy as jnp
 import numpy as np
 
-from studies.harness.folds import Turn
-from studies.states.nuisances import Nuisances
-from studies.states.physical import PhysicalStates
+from studies.harness.definitions import StudyFold
+from studies.states.physical import PhysicalStates, TraceNuisances
 from studies.states.residuals import Laws
 from studies.states.sips_simulator import SipsSimulator
 from unmixnet.errors import ConfigError
@@ -31,7 +30,7 @@ from unmixnet.training.calibration import FrozenSimulator, is_frozen
 from unmixnet.training.calibration.theta import NuisancePrior
 from unmixnet.training.calibration.trajectories import solve_all
 
-__all__ = ["WORLDS", "World", "frozen_states", "laws_of", "make_world", "simulator_for"]
+__all__ = ["WORLDS", "StateWorld", "frozen_states", "laws_of", "make_world", "simulator_for"]
 
 WORLDS = ("real", "frozen", "sips")
 RATE_HZ, ROWS = 10.0, 600
@@ -41,12 +40,12 @@ _SEED = 0
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class StateWorld:
     """Recordings, and the states that a model of them is compared with.
 
     Arguments:
         name: one of `WORLDS`.
-        turn: training and test recordings.
+        fold: training and test recordings.
         states: reference of every recording, in the order of `place`.
         place: row of each recording, by its path.
         shares: strength times ratios of every recording, (n, K).
@@ -58,7 +57,7 @@ class World:
     """
 
     name: str
-    turn: Turn
+    fold: StudyFold
     states: PhysicalStates
     place: dict[str, int]
     shares: np.ndarray
@@ -76,29 +75,29 @@ class World:
         return [self.place[piece.path] for piece in pieces]
 
 
-def make_world(name: str, simulator: FrozenSimulator, turn: Turn, recall: Recall, *, steps: int) -> World:
+def make_world(name: str, simulator: FrozenSimulator, fold: StudyFold, recall: Recall, *, steps: int) -> StateWorld:
     """One of `WORLDS`, with states at the first `steps` seconds of every recording."""
-    if tuple(turn.data.components) != simulator.components:
+    if tuple(fold.data.components) != simulator.components:
         raise ConfigError("the simulator knows other substances", remedy="Calibrate one on smellnet-mixture")
     if name == "sips":
-        return _sips(_Plan.of(turn, recall, simulator.channels), steps)
+        return _sips(_Plan.of(fold, recall, simulator.channels), steps)
     same = simulator.chamber == portable_enose(sensors=simulator.channels)
     laws, implied = laws_of(simulator), partial(frozen_states, simulator, steps=steps)
     if name == "real":
-        place, ratios = _recipes(turn)
-        return World(name, turn, implied(ratios), place, ratios, laws, same, implied)
-    plan = _Plan.of(turn, recall, simulator.channels)
+        place, ratios = _recipes(fold)
+        return StateWorld(name, fold, implied(ratios), place, ratios, laws, same, implied)
+    plan = _Plan.of(fold, recall, simulator.channels)
     clean = _frozen_traces(simulator, plan)
     states = implied(plan.shares, exposure=plan.exposure)
-    made = plan.turn_with(name, clean)
-    return World(name, made, states, plan.place, plan.shares, laws, same, implied, plan.spreads(clean))
+    made = plan.fold_with(name, clean)
+    return StateWorld(name, made, states, plan.place, plan.shares, laws, same, implied, plan.spreads(clean))
 
 
 @dataclass(frozen=True, eq=False)
 class _Plan:
     """What a simulated world plays: the recipes of the real recordings, with amounts, exposures and nuisances drawn."""
 
-    turn: Turn
+    fold: StudyFold
     channels: tuple[str, ...]
     place: dict[str, int]
     ratios: np.ndarray
@@ -106,14 +105,14 @@ class _Plan:
     exposure: np.ndarray
     level: np.ndarray
     """Mean log conductance of the real training recordings, (n, M)."""
-    noise: Nuisances
+    noise: TraceNuisances
 
     @classmethod
-    def of(cls, turn: Turn, recall: Recall, channels: tuple[str, ...]) -> "_Plan":
-        place, ratios = _recipes(turn)
+    def of(cls, fold: StudyFold, recall: Recall, channels: tuple[str, ...]) -> "_Plan":
+        place, ratios = _recipes(fold)
         rng = np.random.default_rng([_SEED, 79])
         strength, exposure = (np.exp(rng.normal(0, sd, len(place))) for sd in (SPREAD.strength, SPREAD.exposure))
-        return cls(turn, channels, place, ratios, strength, exposure, *_real_levels(turn, recall, channels))
+        return cls(fold, channels, place, ratios, strength, exposure, *_real_levels(fold, recall, channels))
 
     @property
     def shares(self) -> np.ndarray:
@@ -121,13 +120,13 @@ class _Plan:
 
     @property
     def train(self) -> list[int]:
-        return [self.place[piece.path] for piece in self.turn.train]
+        return [self.place[piece.path] for piece in self.fold.train]
 
-    def turn_with(self, name: str, clean: np.ndarray) -> Turn:
-        """The turn whose recordings are these traces of log conductance and the nuisances."""
-        sessions = {p.path: p.session or p.path for side in (self.turn.train, *self.turn.tests.values()) for p in side}
+    def fold_with(self, name: str, clean: np.ndarray) -> StudyFold:
+        """The fold whose recordings are these traces of log conductance and the nuisances."""
+        sessions = {p.path: p.session or p.path for side in (self.fold.train, *self.fold.tests.values()) for p in side}
         added = self.noise.drawn([sessions[path] for path in self.place], ROWS, seed=_SEED)
-        return replace(self.turn, data=_dataset(name, self.turn.data, self.place, self.channels, clean + added))
+        return replace(self.fold, data=_dataset(name, self.fold.data, self.place, self.channels, clean + added))
 
     def spreads(self, clean: np.ndarray) -> dict[str, list[float]]:
         """Standard deviations over training recordings: of the clean level, and of what is added to it."""
@@ -136,14 +135,14 @@ class _Plan:
         return {"recipe": clean[self.train].mean(axis=1).std(axis=0).tolist(), **added}
 
 
-def _recipes(turn: Turn) -> tuple[dict[str, int], np.ndarray]:
+def _recipes(fold: StudyFold) -> tuple[dict[str, int], np.ndarray]:
     """Every recording once: its row by its path, and the ratios (n, K)."""
-    pieces = list({p.path: p for side in (turn.train, *turn.tests.values()) for p in side}.values())
-    ratios = np.array([piece.label.vector(turn.data.components) for piece in pieces if piece.label])
+    pieces = list({p.path: p for side in (fold.train, *fold.tests.values()) for p in side}.values())
+    ratios = np.array([piece.label.vector(fold.data.components) for piece in pieces if piece.label])
     return {piece.path: i for i, piece in enumerate(pieces)}, ratios
 
 
-def _sips(plan: _Plan, steps: int) -> World:
+def _sips(plan: _Plan, steps: int) -> StateWorld:
     """Traces and states of the structurally different simulator."""
     simulator = SipsSimulator.drawn(plan.channels, plan.ratios.shape[1], seed=_SEED)
     played = simulator.play(plan.ratios, seconds=round(ROWS / RATE_HZ), strength=plan.strength)
@@ -152,8 +151,8 @@ def _sips(plan: _Plan, steps: int) -> World:
     def implied(ratios: np.ndarray) -> PhysicalStates:
         return _first(simulator.play(ratios, seconds=steps).states, steps)
 
-    states, made = _first(played.states, steps), plan.turn_with("sips", clean)
-    return World("sips", made, states, plan.place, plan.shares, None, False, implied, plan.spreads(clean))
+    states, made = _first(played.states, steps), plan.fold_with("sips", clean)
+    return StateWorld("sips", made, states, plan.place, plan.shares, None, False, implied, plan.spreads(clean))
 
 
 def frozen_states(
@@ -181,21 +180,21 @@ def laws_of(simulator: FrozenSimulator) -> Laws:
     return Laws(simulator.process, run.geometry, step, *substeps)
 
 
-def _real_levels(turn: Turn, recall: Recall, channels: Sequence[str]) -> tuple[np.ndarray, Nuisances]:
+def _real_levels(fold: StudyFold, recall: Recall, channels: Sequence[str]) -> tuple[np.ndarray, TraceNuisances]:
     """Mean log conductance of the training recordings (n, M), and how those of one recipe differ."""
-    read = [recall(turn.data, piece).select(channels).readings[:ROWS] for piece in turn.train]
+    read = [recall(fold.data, piece).select(channels).readings[:ROWS] for piece in fold.train]
     traces = log_conductance(np.stack(read))
-    recipes = [str(piece.label) for piece in turn.train]
-    sessions = [piece.session or piece.path for piece in turn.train]
-    return traces.mean(axis=1), Nuisances.measured(traces, recipes, sessions)
+    recipes = [str(piece.label) for piece in fold.train]
+    sessions = [piece.session or piece.path for piece in fold.train]
+    return traces.mean(axis=1), TraceNuisances.measured(traces, recipes, sessions)
 
 
 def _frozen_traces(simulator: FrozenSimulator, plan: _Plan) -> np.ndarray:
     """Log conductance at 10 Hz, (n, rows, M), in the units that the simulator was calibrated in."""
     played = simulator.simulate(plan.shares, seconds=ROWS / RATE_HZ, exposure=plan.exposure)
     signal = played.trace(RATE_HZ)[:, :ROWS]
-    if simulator.ready is not None and simulator.ready.standardise:
-        return signal * np.array(simulator.ready.sd) + np.array(simulator.ready.mean)
+    if simulator.preprocessing is not None and simulator.preprocessing.standardise:
+        return signal * np.array(simulator.preprocessing.sd) + np.array(simulator.preprocessing.mean)
     return signal * plan.level.std(axis=0) + plan.level.mean(axis=0)
 
 
@@ -246,9 +245,9 @@ def _calibrate(folder: Path, root: str | Path | None) -> None:
     from unmixnet.training.calibration.calibrate import calibrate, frozen
     from unmixnet.training.calibration.command import QUICK
     from unmixnet.training.calibration.losses import schedule
-    from unmixnet.training.calibration.protocol_setup import setup_of, turn_of
+    from unmixnet.training.calibration.setup import protocol_fold, setup_of
 
     with single_precision():
-        setup, _ = setup_of(turn_of("smellnet-mixture:clean:seen", root))
+        setup, _ = setup_of(protocol_fold("smellnet-mixture:clean:seen", root))
         found = calibrate(setup, schedule(QUICK, release=setup.jar.release), folder=folder)
         frozen(setup, found).save(folder)

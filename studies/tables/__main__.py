@@ -2,23 +2,23 @@
 
     python -m studies.tables
 
-rewrites the parts of README.md and docs/*.md between `<!-- table NAME -->` and `<!-- end -->`.
+rewrites the parts of README.md and docs/*.md between `<!-- table NAME -->` and `<!-- end -->`, and those of
+the known gases between `<!-- uci NAME -->` and `<!-- /uci -->`.
 """
 
 import re
 from collections.abc import Callable
 from pathlib import Path
 
-from studies.tables.ablation_parts import ablation_part, efficiency_part
-from studies.tables.calibrate_parts import calibrate_part
-from studies.tables.cost_parts import FILES, cost_part
-from studies.tables.figure_parts import failures_part, figures_part
-from studies.tables.markdown import made_by, read_record
-from studies.tables.model_parts import bundles_part, novelty_part, simulated_part, smellnet_part, training_part
-from studies.tables.parts import audit_part, peers_part
-from studies.tables.physics_parts import simulation_keys, solver_part, validate_part
-from studies.tables.session_parts import session_part
-from studies.tables.states_parts import states_part
+from studies.tables.costs import FILES, cost_part, efficiency_part, reader_part, solver_part, training_part
+from studies.tables.figures import failures_part, figures_part
+from studies.tables.markdown import read_record
+from studies.tables.peers import audit_part, peers_part
+from studies.tables.physics import malformed_part, simulation_keys, soak_part, validate_part
+from studies.tables.simulator import calibrate_part, simulated_part
+from studies.tables.smellnet import bundles_part, novelty_part, session_part, smellnet_part
+from studies.tables.states import ablation_part, states_part
+from studies.tables.uci import with_uci_tables
 
 __all__ = ["PAGES", "filled"]
 
@@ -26,63 +26,9 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 RESULTS = ROOT / "studies" / "results"
 _PLACE = re.compile(r"(<!-- table (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
-
-
-def _reader(record: dict) -> list[str]:
-    found = record["results"]
-    tasks = {
-        'pandas.read_csv(sep=r"\\s+")': "pandas",
-        "read_recording, with health verdicts": "ours",
-        "reopening the 10 Hz view": "cache_10Hz",
-        "reopening the 1 Hz view": "cache_1Hz",
-    }
-    rows = [
-        f"| {what} | {found['seconds'][task]:.3g} | {found['processor_seconds'][task]:.3g} "
-        f"| {_peak(found['peak_MB'].get(task))} |"
-        for what, task in tasks.items()
-    ]
-    return [
-        f"| {found['rows']:,} rows, {found['bytes'] / 1e6:,.0f} MB of text "
-        "| seconds | processor seconds | peak memory, MB |",
-        "|---|---|---|---|",
-        *rows,
-        "",
-        "The best of several rounds in turn; the peak at the 10 Hz view is that of making both views.",
-        made_by(record, detail="python"),
-    ]
-
-
-def _peak(megabytes: float | None) -> str:
-    return "" if megabytes is None else f"{megabytes:,.0f}"
-
-
-def _malformed(record: dict) -> list[str]:
-    found = record["results"]
-    refused = sum(found["refused"].values())
-    return [
-        "| damaged copies of real files | read | refused with a code | any other error | slowest, ms |",
-        "|---|---|---|---|---|",
-        f"| {found['files']:,} | {found['read']:,} | {refused:,} | {found['other_errors']} "
-        f"| {found['slowest_ms']:.0f} |",
-        "",
-        made_by(record, detail="python"),
-    ]
-
-
-def _soak(record: dict, about: str) -> list[str]:
-    """What the long counts measured about one thing, largest value first."""
-    tests = [test for test in record["tests"] if any(about in each["what"] for each in test["measured"])]
-    found = {each["what"]: each["value"] for test in tests for each in test["measured"]}
-    mine = sorted(((value, what) for what, value in found.items() if about in what), reverse=True)
-    rows = [f"| {what} | {value:.3g} |" for value, what in mine] or ["| not measured yet | |"]
-    newest = max(tests, key=lambda test: test.get("date", ""), default={})
-    source = record | {key: newest[key] for key in ("commit", "date") if key in newest}
-    return ["| what | largest |", "|---|---|", *rows, "", made_by(source, detail="python")]
-
-
 TABLES: dict[str, Callable[[dict], list[str]]] = {
-    "reader": _reader,
-    "malformed": _malformed,
+    "reader": reader_part,
+    "malformed": malformed_part,
     "training": training_part,
     "novelty": novelty_part,
     "bundles": bundles_part,
@@ -96,7 +42,7 @@ PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "simulated": simulated_part,
     "smellnet": smellnet_part,
     "smellnet-paper": smellnet_part,
-    "soak": _soak,
+    "soak": soak_part,
     "ablation": ablation_part,
     "efficiency": efficiency_part,
     "states": states_part,
@@ -105,7 +51,6 @@ PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "calibrate": calibrate_part,
 }
 """Tables that show one part of a result file: `<!-- table peers:smellnet-base:official -->`."""
-
 LATER = {
     "simulated": "python -m studies simulated",
     "smellnet": "python -m studies smellnet",
@@ -142,7 +87,8 @@ def filled(page: str, results: Path = RESULTS) -> str:
         lines = PARTS[name](record, part) if part else TABLES[name](record)
         return match[1] + "\n".join(lines) + "\n" + match[3]
 
-    return _PLACE.sub(table, page)
+    page = _PLACE.sub(table, page)
+    return with_uci_tables(page, read_record(results / "uci.json")) if "<!-- uci " in page else page
 
 
 def main() -> None:

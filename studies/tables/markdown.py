@@ -4,7 +4,9 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = ["made_by", "read_record", "scored", "table"]
+from unmixnet.files.provenance import provenance
+
+__all__ = ["RESULTS", "made_by", "read_record", "scored", "store", "table"]
 
 _RENAMED = {
     "unmixnet reproduce ": "python -m studies ",
@@ -52,3 +54,41 @@ def made_by(record: dict, *, detail: str = "") -> str:
     where += f", {'Python' if detail == 'python' else detail} {machine[detail]}" if detail else ""
     pieces = f" in {len(runs)} runs, which the result file names, the last:" if len(runs) > 1 else ","
     return f"`{runs[0]['command']}`{pieces} commit {record['commit']}, {record['date']}, {where}."
+
+
+RESULTS = Path(__file__).parents[1] / "results"
+
+
+def store(name: str, command: str, results: dict) -> Path:
+    """Write studies/results/NAME.json."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{name}.json"
+    path.write_text(json.dumps(provenance(command, results=results), indent=2) + "\n", encoding="utf-8")
+    return path
+
+
+def run_notes(record: dict) -> list[str]:
+    """What made a table, and what to know before believing it."""
+    lines = [made_by(record)]
+    if record.get("quick"):
+        lines.append("A quick run of few epochs: it shows that everything works, not how well.")
+    if record.get("missing"):
+        lines.append(f"Not finished: {', '.join(record['missing'])}.")
+    lines += [
+        f"Failed: {f['study']}, {f['model']}, seed {f['seed']}: {f['problem']}" for f in record.get("failures", ())
+    ]
+    return lines
+
+
+def run_notes_by_study(record: dict) -> list[str]:
+    """What made a table, and what to know before believing it; unfinished models by study."""
+    lines = [made_by(record)]
+    if record.get("quick"):
+        lines.append("A quick run: it shows that everything works, not how well.")
+    for study in dict.fromkeys(name.split(": ")[0] for name in record.get("missing", ())):
+        models = [name.split(": ")[1] for name in record["missing"] if name.split(": ")[0] == study]
+        lines.append(f"Not finished on {study}: {', '.join(models)}.")
+    load = record.get("load_before", 0.0)
+    if load > record["machine"]["cores"] / 2:
+        lines.append(f"The machine was busy (load {load:g}): believe ratios, not times.")
+    return lines

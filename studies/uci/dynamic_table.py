@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from studies.uci.episodes import Series, Split, cross_file, series_of, splits_of, windows_of
-from studies.uci.estimates import Estimate, score_rows
+from studies.uci.estimates import GasEstimate, score_rows
 from studies.uci.generate import read_truth
-from studies.uci.quasi_steady import QUASI_STEADY, run_quasi_steady
+from studies.uci.plateau_inverse import QUASI_STEADY, run_quasi_steady
 from studies.uci.supervised import SUPERVISED, choose_delay, run_supervised
 from studies.uci.transfer import StateProvider, run_transfer
 from unmixnet.inference.scores import Row
 from unmixnet.recordings.formats.uci_cache import open_view
 
 if TYPE_CHECKING:
-    from studies.uci.providers import Frozen
+    from studies.uci.transfer import Frozen
 
 __all__ = [
     "TRANSFERS",
@@ -38,7 +38,7 @@ PROTOCOL = "uci-dynamic"
 
 def packaged_transfers() -> dict[str, "Frozen"]:
     """Frozen models that come with the package."""
-    from studies.uci.providers import frozen_of, untrained
+    from studies.uci.transfer import frozen_of, untrained
     from unmixnet.inference.bundle import load_model
 
     bundle = load_model("smellnet-mixture")
@@ -56,7 +56,7 @@ def packaged_supervised() -> dict[str, MakeProvider]:
 
 def made_of(models: Mapping[str, "Frozen"]) -> dict[str, MakeProvider]:
     """State providers of frozen models."""
-    from studies.uci.providers import provider
+    from studies.uci.transfer import provider
 
     return {name: partial(_normalised_on, provider, model) for name, model in models.items()}
 
@@ -72,7 +72,7 @@ def dynamic_rows(
     cache: Path | None = None,
     label: str = "generated",
     progress: Callable[[str], None] = lambda what: None,
-) -> Iterator[tuple[Split, Estimate, list[Row]]]:
+) -> Iterator[tuple[Split, GasEstimate, list[Row]]]:
     """Every split of every file, every model; then each file after the other, for the gas that both have.
 
     Arguments:
@@ -100,7 +100,7 @@ def dynamic_rows(
 
 def estimates_of(
     split: Split, gases: tuple[int, ...], transfers: dict[str, MakeProvider], progress: Callable[[str], None]
-) -> Iterator[Estimate]:
+) -> Iterator[GasEstimate]:
     """Peers that learn from UCI, then frozen models."""
     progress(f"{split.name}: delay")
     delay_s = choose_delay(split, gases)
@@ -138,7 +138,7 @@ def _scored(
     protocol: str,
     chamber_ppm: np.ndarray | None,
     progress: Callable[[str], None],
-) -> Iterator[tuple[Split, Estimate, list[Row]]]:
+) -> Iterator[tuple[Split, GasEstimate, list[Row]]]:
     for estimate in estimates_of(split, gases, transfers, progress):
         yield split, estimate, score_rows(split, estimate, gases, protocol, chamber_ppm)
 

@@ -11,7 +11,7 @@ from unmixnet.recordings.formats.uci_cache import open_view
 from unmixnet.recordings.pieces import Piece, episodes, folds_of_episodes, forward_pieces
 from unmixnet.recordings.recording import Recording
 
-__all__ = ["WINDOW_S", "Part", "Series", "Split", "cross_file", "read_series", "splits_of", "windows_of"]
+__all__ = ["WINDOW_S", "Series", "SeriesPart", "Split", "cross_file", "read_series", "splits_of", "windows_of"]
 
 WINDOW_S = 60
 """Length of a causal window [s], and its rows."""
@@ -45,7 +45,7 @@ class Series:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class SeriesPart:
     """Rows of a series at which windows end."""
 
     series: Series
@@ -65,9 +65,9 @@ class Split:
     """
 
     name: str
-    fit: Part
-    calibration: Part
-    test: Part
+    fit: SeriesPart
+    calibration: SeriesPart
+    test: SeriesPart
 
 
 def read_series(text: Path, *, cache: Path | None = None) -> Series:
@@ -97,7 +97,7 @@ def series_of(recording: Recording, name: str) -> Series:
     return Series(name, np.asarray(recording.time_s), log_G, ppm, recording.gases, episode)
 
 
-def windows_of(part: Part) -> np.ndarray:
+def windows_of(part: SeriesPart) -> np.ndarray:
     """Log readings of the 60 s up to each end, shape (n, 60, 16): nothing in a window is later than its end."""
     rows = part.ends[:, None] - np.arange(WINDOW_S - 1, -1, -1)
     return part.series.log_G[rows]
@@ -110,7 +110,7 @@ def splits_of(series: Series, recording: Recording) -> tuple[Split, ...]:
         test = _rows(series, fold.test)
         rest = _rows(series, fold.train)
         # A window that reaches back into the test would not be independent of it; nor one that ends just before.
-        found.append(Split(name, *_calibrated(series, rest), Part(series, test)))
+        found.append(Split(name, *_calibrated(series, rest), SeriesPart(series, test)))
     return tuple(found)
 
 
@@ -118,7 +118,7 @@ def cross_file(train: Series, test: Series) -> Split:
     """Train on one file, test on all of the other; only the gases that both have can be asked for."""
     ends = np.arange(WINDOW_S, len(train.time_s) - 10, STRIDE_S)
     other = np.arange(WINDOW_S, len(test.time_s) - 10, STRIDE_S)
-    return Split(f"{train.name} to {test.name}", *_calibrated(train, ends), Part(test, other))
+    return Split(f"{train.name} to {test.name}", *_calibrated(train, ends), SeriesPart(test, other))
 
 
 def _rows(series: Series, pieces: Sequence[Piece]) -> np.ndarray:
@@ -132,7 +132,7 @@ def _rows(series: Series, pieces: Sequence[Piece]) -> np.ndarray:
     return rows[rows % STRIDE_S == 0]
 
 
-def _calibrated(series: Series, rows: np.ndarray) -> tuple[Part, Part]:
+def _calibrated(series: Series, rows: np.ndarray) -> tuple[SeriesPart, SeriesPart]:
     held = np.unique(series.episode[rows])[2::5]
     chosen = np.isin(series.episode[rows], held)
     if not chosen.any() or not np.all(np.ptp(series.ppm[rows[chosen]], axis=0) > 0):
@@ -141,4 +141,4 @@ def _calibrated(series: Series, rows: np.ndarray) -> tuple[Part, Part]:
             where=series.name,
             remedy="Give a longer recording: two hours have enough episodes",
         )
-    return Part(series, rows[~chosen]), Part(series, rows[chosen])
+    return SeriesPart(series, rows[~chosen]), SeriesPart(series, rows[chosen])

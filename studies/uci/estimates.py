@@ -5,11 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from studies.uci.episodes import Part, Split
+from studies.uci.episodes import SeriesPart, Split
 from unmixnet import metrics
 from unmixnet.inference.scores import Row
 
-__all__ = ["DELAYS_S", "HORIZON_S", "Estimate", "choose_threshold", "score_rows"]
+__all__ = ["DELAYS_S", "HORIZON_S", "GasEstimate", "choose_threshold", "score_rows"]
 
 DELAYS_S = tuple(range(0, 41, 5))
 """δ that are tried [s]."""
@@ -19,7 +19,7 @@ RESAMPLES = 100
 
 
 @dataclass(frozen=True, eq=False)
-class Estimate:
+class GasEstimate:
     """What a model says at the test windows.
 
     Arguments:
@@ -47,7 +47,7 @@ def choose_threshold(ppm: np.ndarray, true_ppm: np.ndarray, largest_ppm: np.ndar
 
 
 def score_rows(
-    split: Split, estimate: Estimate, gases: tuple[int, ...], protocol: str, chamber_ppm: np.ndarray | None = None
+    split: Split, estimate: GasEstimate, gases: tuple[int, ...], protocol: str, chamber_ppm: np.ndarray | None = None
 ) -> list[Row]:
     """Rows of every metric; intervals by resampling episodes.
 
@@ -96,7 +96,7 @@ def _concentration_metrics(largest: np.ndarray, threshold: np.ndarray, time_s: n
     }
 
 
-def _row(protocol: str, split: str, model: str, name: str, job: Job, test: Part) -> Row:
+def _row(protocol: str, split: str, model: str, name: str, job: Job, test: SeriesPart) -> Row:
     metric, guess, truth = job
     groups = np.unique(test.groups)
     members = [np.flatnonzero(test.groups == group) for group in groups]

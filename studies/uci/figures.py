@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from studies.uci.episodes import Split
-from studies.uci.estimates import Estimate
+from studies.uci.estimates import GasEstimate
 from studies.uci.plateau_fit import SETTLED_S, scaled
 from studies.uci.plateau_table import FittedTable
 from studies.uci.trace_table import LAW, Forecast
@@ -93,7 +93,7 @@ def draw_traces(forecasts: Sequence[Forecast], path: Path) -> Path:
     return path
 
 
-def draw_dynamic(shown: Sequence[tuple[Split, Estimate]], path: Path, *, seconds: float = 2400.0) -> Path:
+def draw_dynamic(shown: Sequence[tuple[Split, GasEstimate]], path: Path, *, seconds: float = 2400.0) -> Path:
     """Concentrations of one split over some time: commanded, delayed, and what each model says."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with figure_style():

@@ -11,6 +11,7 @@ a second.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ from studies.uci.generated_rig import (
     rig_process,
 )
 from unmixnet.errors import ConfigError, SolveError
+from unmixnet.files.replacement import replacing, write_file
 
 if TYPE_CHECKING:
     from unmixnet.physics.state import State
@@ -92,10 +94,8 @@ def write_recording(
             remedy="Use hours=12, rate_Hz=100 for a file like the real ones",
         )
     programme = random_programme(rig, chunks * CHUNK_S / 3600)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
     kept: list[_Chunk] = []
-    with partial.open("wb") as text:
+    with replacing(path) as part, part.open("wb") as text:
         text.write(header(rig.gases).encode() + b"\n")
         for n, chunk in enumerate(_solve(rig, programme, chunks)):
             text.write(_text(*_rows(rig, programme, chunk, n, rate_Hz)))
@@ -103,15 +103,16 @@ def write_recording(
             progress()
     time_s, ppm, theta = (np.concatenate([getattr(c, key) for c in kept]) for key in ("time_s", "ppm", "theta"))
     truth = Truth(time_s, ppm, theta, programme)
+    content = BytesIO()
     np.savez_compressed(
-        path.with_suffix(".truth.npz"),
+        content,
         time_s=truth.time_s,
         ppm=truth.ppm,
         theta=truth.theta,
         start_s=programme.start_s,
         c=programme.c,
     )
-    partial.replace(path)
+    write_file(path.with_suffix(".truth.npz"), content.getvalue())
     return truth
 
 

@@ -63,7 +63,7 @@ class PlateauLaw:
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _PlateauProblem:
     """The rows that are fitted and the shape of the parameter vector."""
 
     c: np.ndarray
@@ -146,7 +146,7 @@ def fit_plateaus(table: Plateaus, form: Form, *, fitted: np.ndarray | None = Non
     age_s = table.start_s[-1] - table.start_s[chosen]
     root = np.exp(-age_s / form.recency_s / 2)
     trend = _drift(form, table.start_s)
-    problem = _Problem(scaled(table), table.duration_s, trend, y, chosen, place, drifts, z, sd, root)
+    problem = _PlateauProblem(scaled(table), table.duration_s, trend, y, chosen, place, drifts, z, sd, root)
     solution = robust_fit(problem.residuals, problem.jacobian, z, width=sd, scale=_OUTLIER, steps=steps)
     left = solution.residuals[: -len(z)].reshape(-1, len(table.sensors))
     exchange, P, drift = problem.unpack(solution.z)

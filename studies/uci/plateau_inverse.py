@@ -11,16 +11,30 @@ concentration zero.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 from scipy.optimize import least_squares
 
+from studies.uci.episodes import Series, Split
+from studies.uci.estimates import DELAYS_S, GasEstimate, choose_threshold
 from studies.uci.plateau_fit import SETTLED_S, PlateauLaw, fit_plateaus, scaled
 from studies.uci.steady_response import SCALE_PPM, Form, Pools
 from unmixnet.recordings.formats.uci_plateaus import Plateaus
 
-__all__ = ["FORMS", "Choice", "Inferred", "Knowledge", "choose_form", "infer_after", "infer_plateaus", "solve_row"]
+__all__ = [
+    "FORMS",
+    "QUASI_STEADY",
+    "Choice",
+    "Inferred",
+    "Knowledge",
+    "choose_form",
+    "episode_ends",
+    "infer_after",
+    "infer_plateaus",
+    "run_quasi_steady",
+    "solve_row",
+]
 
 _STEP = 1e-5
 """Of difference quotients, in units of SCALE_PPM."""
@@ -129,7 +143,7 @@ FORMS = tuple(
     for drift in ("none", "warming")
 )
 """Laws that are tried; affinities, slopes and exponents are shared by the four sensors of a type, b never is."""
-TURNS = ((80, 110), (110, 140), (140, 170))
+FORWARD_FOLDS = ((80, 110), (110, 140), (140, 170))
 """Shares of 170 rows: fit the rows before the first, forecast those up to the second."""
 
 
@@ -143,8 +157,8 @@ class Choice:
 
 def choose_form(table: Plateaus, forms: Sequence[Form] = FORMS) -> tuple[Choice, ...]:
     """Forms with their errors, best first; only rows of this table are seen."""
-    turns = [(len(table) * a // TURNS[-1][1], len(table) * b // TURNS[-1][1]) for a, b in TURNS]
-    errors = [np.sqrt(np.mean([_error(table, form, *turn) ** 2 for turn in turns])) for form in forms]
+    folds = [(len(table) * a // FORWARD_FOLDS[-1][1], len(table) * b // FORWARD_FOLDS[-1][1]) for a, b in FORWARD_FOLDS]
+    errors = [np.sqrt(np.mean([_error(table, form, *fold) ** 2 for fold in folds])) for form in forms]
     found = [Choice(form, float(error)) for form, error in zip(forms, errors, strict=True)]
     return tuple(sorted(found, key=lambda choice: choice.error))
 
@@ -163,3 +177,50 @@ def _error(table: Plateaus, form: Form, stop: int, end: int) -> float:
     settled = rest.duration_s >= SETTLED_S
     share = (found.ppm - rest.exposure_ppm)[settled] / table.exposure_ppm.max(axis=0)
     return float(np.sqrt(np.mean(share**2)))
+
+
+QUASI_STEADY = "competitive adsorption, quasi-steady"
+_TAIL_S = 5
+
+
+def episode_ends(series: Series, stop: int) -> Plateaus:
+    """The plateaus of a series before a row: set points, durations, and mean readings of the last five seconds."""
+    edges = np.flatnonzero(np.diff(series.episode[:stop], prepend=-1, append=-1))
+    rows = [slice(max(end - _TAIL_S, start), end) for start, end in pairwise(edges)]
+    return Plateaus(
+        series.time_s[edges[:-1]],
+        np.diff(edges).astype(float),
+        series.gases,
+        np.array([series.ppm[row.stop - 1] for row in rows]),
+        tuple(f"s{m + 1:02d}" for m in range(series.log_G.shape[1])),
+        np.exp(np.array([series.log_G[row].mean(axis=0) for row in rows])),
+    )
+
+
+def run_quasi_steady(split: Split) -> GasEstimate:
+    """Fit to the episodes before the test, which must lie after them all, and invert every test second."""
+    series, stop = split.test.series, int(split.test.ends.min())
+    table = episode_ends(series, stop)
+    law = fit_plateaus(table, next(form for form in FORMS if form.name == "Langmuir, warming"))
+    known = Knowledge.of(table)
+    held, test = (_invert(law, known, series, part.ends) for part in (split.calibration, split.test))
+    delayed = [split.calibration.series.delayed(split.calibration.ends, d) for d in DELAYS_S]
+    errors = [np.mean(np.mean((held - truth) ** 2, axis=0) / truth.var(axis=0)) for truth in delayed]
+    best = int(np.argmin(errors))
+    threshold = choose_threshold(held, delayed[best], delayed[best].max(axis=0))
+    return GasEstimate(QUASI_STEADY, test, DELAYS_S[best], threshold, None)
+
+
+def _invert(law: PlateauLaw, known: Knowledge, series: Series, rows: np.ndarray) -> np.ndarray:
+    """x̂ at rows [ppm], shape (n, 2)."""
+    root = np.linalg.cholesky(np.linalg.inv(law.covariance)).T
+    scale = np.array([SCALE_PPM[gas] for gas in series.gases])
+    found = []
+    for row in rows:
+
+        def residual(x: np.ndarray, row: int = int(row)) -> np.ndarray:
+            here = law.log_conductance(np.maximum(x, 0), np.full(len(x), series.time_s[row]))
+            return np.concatenate([(here - series.log_G[row]) @ root.T, 0 * x], axis=1)
+
+        found.append(solve_row(residual, known)[0])
+    return np.array(found) * scale

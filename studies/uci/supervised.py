@@ -12,10 +12,9 @@ from jaxtyping import Array, Float, PRNGKeyArray
 from scipy.special import expit
 
 from studies.peers.models import PEERS
-from studies.uci.episodes import Part, Split, windows_of
-from studies.uci.estimates import DELAYS_S, HORIZON_S, Estimate, choose_threshold
-from studies.uci.providers import Frozen, model_windows, untrained
-from studies.uci.transfer import StateProvider
+from studies.uci.episodes import SeriesPart, Split, windows_of
+from studies.uci.estimates import DELAYS_S, HORIZON_S, GasEstimate, choose_threshold
+from studies.uci.transfer import Frozen, StateProvider, model_windows, untrained
 from unmixnet.inference.bundle import Bundle
 from unmixnet.model.encoder import Inference
 from unmixnet.model.predict import encode, single_precision
@@ -27,7 +26,7 @@ __all__ = ["SUPERVISED", "SUPERVISED_UNMIXNET", "choose_delay", "released", "run
 SUPERVISED = ("mean", "ridge", "extra-trees")
 
 
-def run_supervised(split: Split, name: str, gases: tuple[int, ...], *, delay_s: int, seed: int = 0) -> Estimate:
+def run_supervised(split: Split, name: str, gases: tuple[int, ...], *, delay_s: int, seed: int = 0) -> GasEstimate:
     """Fit on the fitted episodes; the threshold comes from the calibration episodes.
 
     Readings are forecast by ridge on the same windows, as a change from the last one; the mean forecasts no change.
@@ -40,7 +39,7 @@ def run_supervised(split: Split, name: str, gases: tuple[int, ...], *, delay_s: 
     )
     known = split.calibration.series.delayed(split.calibration.ends, delay_s)[:, columns]
     threshold = choose_threshold(held, known, known.max(axis=0))
-    return Estimate(name, test, delay_s, threshold, _forecast(split, still=name == "mean"))
+    return GasEstimate(name, test, delay_s, threshold, _forecast(split, still=name == "mean"))
 
 
 def choose_delay(split: Split, gases: tuple[int, ...]) -> int:
@@ -56,7 +55,7 @@ def choose_delay(split: Split, gases: tuple[int, ...]) -> int:
     return DELAYS_S[int(np.argmin(scores))]
 
 
-def _samples(part: Part, columns: list[int], delay_s: int) -> Samples:
+def _samples(part: SeriesPart, columns: list[int], delay_s: int) -> Samples:
     """Windows with C(t − δ); each episode counts as a recording, so that penalties are chosen on whole ones."""
     names = tuple(f"{part.series.name} {episode}" for episode in part.groups)
     targets = part.series.delayed(part.ends, delay_s)[:, columns]
@@ -100,7 +99,7 @@ def released(read: Inference, gases: int) -> np.ndarray:
 
 
 def _trained(
-    frozen: Frozen, ask: Callable[[np.ndarray], np.ndarray], part: Part, delay_s: int, steps: int, seed: int
+    frozen: Frozen, ask: Callable[[np.ndarray], np.ndarray], part: SeriesPart, delay_s: int, steps: int, seed: int
 ) -> Frozen:
     known = part.series.delayed(part.ends, delay_s)
     with single_precision():

@@ -19,7 +19,7 @@ from unmixnet.errors import UnmixError
 __all__ = [
     "NULLS",
     "Prior",
-    "Trace",
+    "SensorTrace",
     "TraceLaw",
     "bootstrap_trace",
     "fit_trace",
@@ -35,7 +35,7 @@ _STEP = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
-class Trace:
+class SensorTrace:
     """Readings of M sensors at n times, with the set points.
 
     Arguments:
@@ -52,7 +52,7 @@ class Trace:
     sensors: tuple[str, ...]
     gases: tuple[str, ...]
 
-    def between(self, start_s: float, stop_s: float) -> "Trace":
+    def between(self, start_s: float, stop_s: float) -> "SensorTrace":
         """Readings with start ≤ t < stop; the programme stays whole."""
         inside = (self.time_s >= start_s) & (self.time_s < stop_s)
         return replace(self, time_s=self.time_s[inside], readings=self.readings[inside])
@@ -111,7 +111,7 @@ class TraceLaw:
 
 
 def fit_trace(
-    trace: Trace, prior: Prior, *, dt_s: float = 0.5, steps: int = 60, start: np.ndarray | None = None
+    trace: SensorTrace, prior: Prior, *, dt_s: float = 0.5, steps: int = 60, start: np.ndarray | None = None
 ) -> TraceLaw:
     """Fit to the readings of a trace, thinned to about one a second; from the prior's mean unless told otherwise."""
     y = np.log(np.where(trace.readings > 0, trace.readings, np.nan))
@@ -159,7 +159,7 @@ def fit_trace(
     )
 
 
-def thinned(trace: Trace, every_s: float) -> Trace:
+def thinned(trace: SensorTrace, every_s: float) -> SensorTrace:
     """Means over intervals of the true time stamps; intervals without a reading are left out."""
     place = np.floor(trace.time_s / every_s).astype(np.int64)
     index = np.unique(place, return_inverse=True)[1]
@@ -190,13 +190,13 @@ _DELAYS_S = (0.0, 5.0, 10.0, 15.0, 20.0, 30.0)
 _LAGS_S = (5.0, 10.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0)
 
 
-def last_level(fitted: Trace, time_s: np.ndarray) -> np.ndarray:
+def last_level(fitted: SensorTrace, time_s: np.ndarray) -> np.ndarray:
     """The mean of the last readings, for all times, shape (n, M)."""
     late = fitted.time_s >= fitted.time_s[-1] - _TAIL_S
     return np.tile(np.nanmean(fitted.readings[late], axis=0), (len(time_s), 1))
 
 
-def seen_plateaus(fitted: Trace, time_s: np.ndarray) -> np.ndarray:
+def seen_plateaus(fitted: SensorTrace, time_s: np.ndarray) -> np.ndarray:
     """The level at the end of the nearest set point that was fitted, shape (n, M)."""
     programme = fitted.programme
     ends = np.minimum(np.append(programme.start_s[1:], np.inf), fitted.time_s[-1])
@@ -211,7 +211,7 @@ def seen_plateaus(fitted: Trace, time_s: np.ndarray) -> np.ndarray:
     return np.array(levels)[nearest]
 
 
-def linear_lag(fitted: Trace, time_s: np.ndarray) -> np.ndarray:
+def linear_lag(fitted: SensorTrace, time_s: np.ndarray) -> np.ndarray:
     """A linear answer to the set points behind one delay and one lag, chosen for each sensor, shape (n, M)."""
     out = np.empty((len(time_s), len(fitted.sensors)))
     grid = [
@@ -242,7 +242,7 @@ NULLS = {"last level": last_level, "seen plateaus": seen_plateaus, "linear lag":
 
 
 def bootstrap_trace(
-    fitted: Trace, law: TraceLaw, prior: Prior, *, resamples: int = 40, dt_s: float = 0.5, seed: int = 0
+    fitted: SensorTrace, law: TraceLaw, prior: Prior, *, resamples: int = 40, dt_s: float = 0.5, seed: int = 0
 ) -> np.ndarray:
     """Parameters of refits, shape (resamples, p), in the order shared, then sensor by sensor.
 

@@ -11,7 +11,7 @@ from studies.uci.plateau_fit import fit_plateaus
 from studies.uci.plateau_inverse import FORMS
 from studies.uci.plateau_table import PLATEAUS, read_plateaus
 from studies.uci.steady_response import SCALE_PPM
-from studies.uci.trace_fit import NULLS, Prior, Trace, TraceLaw, bootstrap_trace, fit_trace, thinned
+from studies.uci.trace_fit import NULLS, Prior, SensorTrace, TraceLaw, bootstrap_trace, fit_trace, thinned
 from unmixnet.inference.scores import Row
 from unmixnet.metrics import bootstrap_interval
 from unmixnet.recordings.formats.uci_recording import read_uci_parquet
@@ -53,22 +53,22 @@ class Forecast:
     """
 
     name: str
-    trace: Trace
-    fitted: Trace
-    rest: Trace
+    trace: SensorTrace
+    fitted: SensorTrace
+    rest: SensorTrace
     law: TraceLaw
     prior: Prior
     values: dict[str, np.ndarray]
 
 
-def read_trace(path: Path) -> Trace:
+def read_trace(path: Path) -> SensorTrace:
     """A trace from a Parquet table, its set points in units of SCALE_PPM."""
     recording = read_uci_parquet(path, path.name)
     scale = np.array([SCALE_PPM[gas] for gas in recording.gases])
     assert recording.exposure_ppm is not None
     time_s, readings = np.asarray(recording.time_s), np.asarray(recording.readings)
     programme = changes_of(time_s, np.asarray(recording.exposure_ppm) / scale)
-    return Trace(time_s, readings, programme, recording.channels, recording.gases)
+    return SensorTrace(time_s, readings, programme, recording.channels, recording.gases)
 
 
 def hundred_hertz_forecast(root: str | Path | None) -> Forecast:
@@ -146,7 +146,7 @@ def trace_parameters(done: Forecast, resamples: int = 0) -> dict[str, Any]:
     }
 
 
-def _forecast(name: str, trace: Trace, start_s: float, cut_s: float, prior: Prior, *, every_s: float) -> Forecast:
+def _forecast(name: str, trace: SensorTrace, start_s: float, cut_s: float, prior: Prior, *, every_s: float) -> Forecast:
     fitted, rest = thinned(trace.between(start_s, cut_s), every_s), trace.between(cut_s, np.inf)
     law = fit_trace(fitted, prior, dt_s=every_s / 2)
     closed = replace(prior, shared=prior.shared.copy(), shared_sd=prior.shared_sd.copy())

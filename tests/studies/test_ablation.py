@@ -10,14 +10,12 @@ import numpy as np
 import pytest
 
 from studies.ablation import closure_scores, coupling
-from studies.ablation.closure_scores import Tally, state_tallies, tally_row
-from studies.ablation.concentrated import ConcentratedBench, at_amount, bench_for
-from studies.harness.benches import NetworkBench
-from studies.harness.definitions import STUDIES
-from studies.harness.folds import Turn
-from studies.harness.run import Options, config_of, idle, turn_jobs
+from studies.ablation.closure_scores import RatioTally, state_tallies, tally_row
+from studies.harness.benches import ConcentratedBench, NetworkBench, at_amount, bench_for
+from studies.harness.definitions import STUDIES, StudyFold
+from studies.harness.jobs import Options, config_of, fold_jobs, idle
 from studies.harness.variants import ABLATIONS, UNMIXNET, Network
-from studies.states.state_scores import States
+from studies.states.state_scores import CellStates
 from unmixnet.model.release import CONCENTRATION
 from unmixnet.model.settings import Settings
 from unmixnet.model.unmixnet import UnMixNet
@@ -129,8 +127,8 @@ def test_a_network_starts_at_the_amount_that_it_is_told_and_its_sensors_answer_a
 
 def test_no_flux_at_all_scores_one_and_the_truth_scores_zero():
     rng = np.random.default_rng(0)
-    truth = States(*(rng.normal(size=(3, 4, 5, 2)) for _ in range(3)))
-    nothing = States(*(np.zeros((3, 4, 5, 2)) for _ in range(3)))
+    truth = CellStates(*(rng.normal(size=(3, 4, 5, 2)) for _ in range(3)))
+    nothing = CellStates(*(np.zeros((3, 4, 5, 2)) for _ in range(3)))
     assert all(tally.value() == pytest.approx(1) for tally in state_tallies(nothing, truth).values())
     assert all(tally.value() == 0 for tally in state_tallies(truth, truth).values())
     half = replace(truth, flux=0.5 * truth.flux)
@@ -138,7 +136,7 @@ def test_no_flux_at_all_scores_one_and_the_truth_scores_zero():
 
 
 def test_a_row_has_the_mean_over_seeds_and_an_interval_over_recordings():
-    tallies = [Tally([1.0, 3.0, 2.0], [1.0, 1.0, 1.0]), Tally([2.0, 4.0, 3.0], [1.0, 1.0, 1.0])]
+    tallies = [RatioTally([1.0, 3.0, 2.0], [1.0, 1.0, 1.0]), RatioTally([2.0, 4.0, 3.0], [1.0, 1.0, 1.0])]
     row = tally_row(("p", "s", "m", "net flux"), tallies, ["a", "b", "c"])
     assert (row.mean, row.seeds, row.n) == (2.5, 2, 3) and row.sd == pytest.approx(np.sqrt(0.5))
     assert 1 <= row.lo < 2 < row.hi <= 3
@@ -170,11 +168,11 @@ def test_weights_are_kept_where_states_are_compared():
     assert kept == {"unmixnet", *(variant.name for variant in ABLATIONS)}
 
 
-def _turn(name: str) -> Turn:
+def _fold(name: str) -> StudyFold:
     labels = [Mixture.from_parts(["apple"], [100.0])] * 3
     pieces = tuple(Piece(f"r{i}", label, f"s{i}") for i, label in enumerate(labels))
     data = Dataset(name, Path(name), (), ("apple", "clove"), lambda data, entry: None)
-    return Turn("group 1", data, pieces[:2], {"smellnet-mixture:leave-support-out": pieces[2:]}, {})
+    return StudyFold("group 1", data, pieces[:2], {"smellnet-mixture:leave-support-out": pieces[2:]}, {})
 
 
 def test_unmixnet_and_peers_of_the_ablation_are_those_of_the_table_so_that_a_work_folder_serves_both():
@@ -182,15 +180,15 @@ def test_unmixnet_and_peers_of_the_ablation_are_those_of_the_table_so_that_a_wor
         next(study for study in STUDIES[command] if study.name == "leave-support-out")
         for command in ("ablation", "smellnet")
     )
-    here, there = ({job.variant.name: job.place for job in turn_jobs(s, _turn("x"), Options())} for s in (ours, table))
+    here, there = ({job.variant.name: job.place for job in fold_jobs(s, _fold("x"), Options())} for s in (ours, table))
     for name in ("chance", "mean", "1-NN", "ridge", "extra-trees", "unmixnet"):
         assert here[name] == there[name]
     assert here["fick"] != here["unmixnet"]
 
 
 def test_only_high_coupling_networks_are_told_the_amount():
-    assert bench_for(_turn("high-coupling")) is ConcentratedBench
-    assert bench_for(_turn("simulated")) is bench_for(_turn("smellnet-mixture")) is NetworkBench
+    assert bench_for(_fold("high-coupling")) is ConcentratedBench
+    assert bench_for(_fold("simulated")) is bench_for(_fold("smellnet-mixture")) is NetworkBench
 
 
 @pytest.mark.soak

@@ -4,10 +4,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from studies.bundles import bundles
-from studies.harness.run import Options
+from studies.harness.jobs import Options
 from studies.harness.variants import UNMIXNET
 from studies.harness.work import Facts
+from studies.smellnet import bundles
 
 
 @pytest.mark.parametrize(("refit", "validation", "judged"), [(True, 1, True), (False, 1, False), (True, None, False)])
@@ -17,8 +17,8 @@ def test_the_judge_is_the_model_itself_unless_it_was_trained_again(monkeypatch, 
         config=SimpleNamespace(training=training), prepared=SimpleNamespace(validation=validation), recordings=()
     )
     job = SimpleNamespace(variant=UNMIXNET, seed=0)
-    monkeypatch.setattr(bundles, "turns_of", lambda *_, **__: [None])
-    monkeypatch.setattr(bundles, "turn_jobs", lambda *_: [job])
+    monkeypatch.setattr(bundles, "study_folds", lambda *_, **__: [None])
+    monkeypatch.setattr(bundles, "fold_jobs", lambda *_: [job])
     monkeypatch.setattr(bundles, "config_of", lambda *_: None)
     monkeypatch.setattr(bundles, "NetworkBench", lambda *_: bench)
     monkeypatch.setattr(bundles, "trained", lambda *_, judge=False: object())

@@ -49,14 +49,14 @@ def test_without_data_the_error_says_where_to_get_it(tmp_path):
 def test_scores_come_again_from_stored_predictions_without_training(tmp_path):
     import numpy as np
 
-    from studies.harness.predictions import Answers, write_predictions
+    from studies.harness.predictions import ModelAnswers, write_predictions
     from unmixnet.recordings.samples import Task
 
     rng, names = np.random.default_rng(0), tuple(f"r{i}" for i in range(8))
     truth = np.eye(12)[rng.integers(12, size=8)]
 
-    def answers(model: str, values: np.ndarray) -> Answers:
-        return Answers("simulated", "simulated:seen", "test_seen", Task.RATIOS, model, 0, names, names, values)
+    def answers(model: str, values: np.ndarray) -> ModelAnswers:
+        return ModelAnswers("simulated", "simulated:seen", "test_seen", Task.RATIOS, model, 0, names, names, values)
 
     target = tmp_path / "simulated.json"
     write_predictions(

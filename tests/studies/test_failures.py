@@ -16,8 +16,8 @@ from studies.figures.failures import (
     rank_correlation,
     risk_curve,
 )
-from studies.figures.stored import Table, table_of
-from studies.harness.predictions import Answers
+from studies.figures.stored import AnswerTable, table_of
+from studies.harness.predictions import ModelAnswers
 from unmixnet.errors import ConfigError
 from unmixnet.recordings.samples import Task
 
@@ -167,9 +167,9 @@ def test_a_score_that_knows_only_the_recipe_is_sure_by_recordings_and_not_by_rec
 # ---------------------------------------------------------------- stored predictions
 
 
-def _answers(model: str, values: np.ndarray, seed: int = 0) -> Answers:
+def _answers(model: str, values: np.ndarray, seed: int = 0) -> ModelAnswers:
     names = tuple(f"r{i}" for i in range(len(values)))
-    return Answers("study", "made:up", "all", Task.RATIOS, model, seed, names, names, values)
+    return ModelAnswers("study", "made:up", "all", Task.RATIOS, model, seed, names, names, values)
 
 
 def test_the_best_peer_is_none_of_ours_and_no_control():
@@ -190,7 +190,7 @@ def test_answers_are_put_into_the_order_of_the_truth_and_seeds_are_averaged():
     truth = _mixtures(20, 0)
     shuffled = np.random.default_rng(0).permutation(20)
     names = tuple(f"r{i}" for i in shuffled)
-    turned = Answers("study", "made:up", "all", Task.RATIOS, "ridge", 0, names, names, truth[shuffled])
+    turned = ModelAnswers("study", "made:up", "all", Task.RATIOS, "ridge", 0, names, names, truth[shuffled])
     table = table_of([_answers("truth", truth), turned, _answers("ridge", np.full_like(truth, 1 / K), 1)], "made:up")
     alone = error_of(np.full_like(truth, 1 / K), truth)
     assert table.error("ridge") == pytest.approx(alone / 2)
@@ -204,7 +204,7 @@ def test_a_protocol_without_answers_is_refused_with_a_remedy():
 def test_the_record_finds_the_table_of_pairs_that_made_the_confusions():
     truth, alike = _mixtures(300, 1), _pairs(2)
     guess = {"unmixnet": _misread(truth, alike)[None], "trees": _misread(truth, alike)[None]}
-    table = Table("p", tuple(map(str, range(300))), ("s",) * 300, truth, guess)
+    table = AnswerTable("p", tuple(map(str, range(300))), ("s",) * 300, truth, guess)
     names = [f"k{i}" for i in range(K)]
     prints = {"components": names[::-1], "whitened": alike[::-1, ::-1].tolist()}
     prints |= {key: _pairs(7 + i).tolist() for i, key in enumerate(("raw", "cosine", "distance"))}

@@ -13,12 +13,18 @@ from studies.figures.abstention import abstention_caption, abstention_record, dr
 from studies.figures.confusion import confusion_caption, confusion_record, draw_confusion, worst_pairs
 from studies.figures.diagrams import draw_blocks, draw_overview
 from studies.figures.drift import binned, draw_drift, drift_caption
-from studies.figures.fingerprint_map import draw_fingerprints, fingerprint_caption
 from studies.figures.gallery import FIGURES, chosen_figures
 from studies.figures.reconstruction import MODELS, draw_reconstruction, reconstruction_caption, reconstruction_record
-from studies.figures.shares import chance_hit, draw_shares, hits_by_number, shares_caption
-from studies.figures.stored import Table
-from studies.tables.figure_parts import failures_part, figures_part
+from studies.figures.shares import (
+    chance_hit,
+    draw_fingerprints,
+    draw_shares,
+    fingerprint_caption,
+    hits_by_number,
+    shares_caption,
+)
+from studies.figures.stored import AnswerTable
+from studies.tables.figures import failures_part, figures_part
 from unmixnet.errors import ConfigError
 from unmixnet.files.provenance import provenance
 
@@ -33,7 +39,7 @@ def _closed():
     plt.close("all")
 
 
-def _table(n: int = 40) -> Table:
+def _table(n: int = 40) -> AnswerTable:
     rng = np.random.default_rng(0)
     truth = np.zeros((n, K))
     for i, row in enumerate(truth):
@@ -41,7 +47,7 @@ def _table(n: int = 40) -> Table:
     noisy = rng.dirichlet(np.ones(K), (2, n))
     supports = tuple("+".join(map(str, np.flatnonzero(row))) for row in truth)
     guesses = {OURS: 0.5 * (truth + noisy), PEER: 0.7 * truth + 0.3 * noisy, "mean": np.full((1, n, K), 1 / K)}
-    return Table("leave-support-out", tuple(map(str, range(n))), supports, truth, guesses)
+    return AnswerTable("leave-support-out", tuple(map(str, range(n))), supports, truth, guesses)
 
 
 def _prints() -> dict:
@@ -185,11 +191,11 @@ def test_the_recording_that_is_drawn_is_the_median_one_and_not_the_best(rebuilt)
 
 def test_random_orders_find_the_share_of_the_support_that_chance_says():
     rng, table = np.random.default_rng(0), _table(600)
-    noise = Table("p", table.recordings, table.supports, table.truth, {PEER: rng.uniform(size=(1, 600, K))})
+    noise = AnswerTable("p", table.recordings, table.supports, table.truth, {PEER: rng.uniform(size=(1, 600, K))})
     for count, (value, lo, hi, n) in hits_by_number(noise, PEER).items():
         assert n == 200 and lo <= value <= hi
         assert value == pytest.approx(chance_hit(count, K), abs=0.1)
-    right = Table("p", table.recordings, table.supports, table.truth, {PEER: table.truth[None]})
+    right = AnswerTable("p", table.recordings, table.supports, table.truth, {PEER: table.truth[None]})
     assert all(value == 1 for value, *_ in hits_by_number(right, PEER).values())
 
 

@@ -8,9 +8,8 @@ import pytest
 
 from studies.harness.definitions import STUDIES
 from studies.harness.merge import merged
-from studies.harness.pairs import committee, paired, scored_answers
-from studies.harness.predictions import TRUTH, Answers, read_predictions
-from studies.harness.scoring import Evidence
+from studies.harness.predictions import TRUTH, ModelAnswers, committee, paired, read_predictions, scored_answers
+from studies.harness.results import StudyResult
 from studies.options import keep
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.recordings.samples import Task
@@ -22,13 +21,13 @@ NAMES = tuple(f"r{i}" for i in range(12))
 SUPPORTS = tuple(f"s{i % 4}" for i in range(12))
 
 
-def told(study: str, protocol: str, model: str, seed: int, draw: int = 0) -> Answers:
+def told(study: str, protocol: str, model: str, seed: int, draw: int = 0) -> ModelAnswers:
     rng = np.random.default_rng([*protocol.encode(), *model.encode(), seed, draw])
     values = rng.dirichlet(np.ones(3), len(NAMES)).astype(np.float32)
-    return Answers(study, protocol, "test", Task.RATIOS, model, seed, NAMES, SUPPORTS, values)
+    return ModelAnswers(study, protocol, "test", Task.RATIOS, model, seed, NAMES, SUPPORTS, values)
 
 
-def run(units: set[tuple[str, str]], *, draw: int = 0, missing: tuple[str, ...] = ()) -> Evidence:
+def run(units: set[tuple[str, str]], *, draw: int = 0, missing: tuple[str, ...] = ()) -> StudyResult:
     """What a run of these models finds; networks have two seeds and a committee."""
     answers, window_rows, facts = [], [], []
     for study, protocols in WHERE.items():
@@ -48,17 +47,17 @@ def run(units: set[tuple[str, str]], *, draw: int = 0, missing: tuple[str, ...] 
     failures = [{"study": "clean", "turn": "all", "model": "cnn-lstm", "seed": 0, "problem": f"{draw}"}]
     lists = {"facts": facts, "failures": failures, "missing": list(missing), "pairs": pairs, "rows": rows}
     states = {study: {"unmixnet": [draw] if (study, "unmixnet") in units else []} for study, _ in units}
-    return Evidence({**head, "models": {}, "idle": {}, "studies": states, **lists}, answers)
+    return StudyResult({**head, "models": {}, "idle": {}, "studies": states, **lists}, answers)
 
 
 EVERY = {(study, model) for study in WHERE for model in MODELS}
 
 
-def together(found: Evidence, before: Evidence) -> Evidence:
+def together(found: StudyResult, before: StudyResult) -> StudyResult:
     return merged(found, before.result, before.answers, STUDIES["smellnet"])
 
 
-def shown(evidence: Evidence) -> dict:
+def shown(evidence: StudyResult) -> dict:
     """All but who ran it and when, and the window pairs."""
     result = {key: evidence.result[key] for key in ("facts", "missing", "rows", "seeds")}
     pairs = {tuple(p.values()) for p in evidence.result["pairs"] if p["level"] == "recording"}

@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studies.harness.folds import Turn
+from studies.harness.definitions import StudyFold
 from studies.harness.variants import changed
 from studies.harness.work import Work
-from studies.novelty.novelty import leave_out, novelty_config, novelty_rows, novelty_turn
+from studies.novelty.novelty import leave_out, novelty_config, novelty_fold, novelty_rows
 from unmixnet.errors import ConfigError
 from unmixnet.recordings.datasets import Dataset, Entry, load_dataset
 from unmixnet.recordings.pieces import Piece, Recall
@@ -31,14 +31,14 @@ def _read(data: Dataset, entry: Entry) -> Recording:
 
 
 @pytest.fixture(scope="module")
-def turn() -> Turn:
+def fold() -> StudyFold:
     rows = [
         (Mixture.from_parts(names, [100 / len(names)] * len(names)), f"s{s}") for s in range(12) for names in RECIPES
     ]
     entries = tuple(Entry(f"r{i}", "all", label, session) for i, (label, session) in enumerate(rows))
     pieces = tuple(Piece(entry.path, entry.label, entry.session) for entry in entries)
     data = Dataset("made up", Path("made up"), entries, FOODS, _read)
-    return Turn("all", data, pieces[:36], {"simulated:seen": pieces[36:]}, {"simulated:seen": "held-out sessions"})
+    return StudyFold("all", data, pieces[:36], {"simulated:seen": pieces[36:]}, {"simulated:seen": "held-out sessions"})
 
 
 @pytest.fixture(scope="module")
@@ -47,35 +47,35 @@ def config():
     return changed(novelty_config("simulated", quick=True), small)
 
 
-def test_the_substance_is_gone_from_training_and_from_the_known(turn):
-    novel = leave_out(turn, "clove")
-    assert novel.turn.data.components == ("apple", "banana")
-    for pieces in (novel.turn.train, *novel.turn.tests.values()):
+def test_the_substance_is_gone_from_training_and_from_the_known(fold):
+    novel = leave_out(fold, "clove")
+    assert novel.fold.data.components == ("apple", "banana")
+    for pieces in (novel.fold.train, *novel.fold.tests.values()):
         assert pieces and not any("clove" in piece.label.support for piece in pieces)
     assert len(novel.unknown) == 18 and set(np.round(novel.share, 6)) == {0.5, 1.0}
 
 
 @pytest.mark.parametrize("dataset", ["simulated"])
 def test_known_and_unknown_come_from_sessions_that_training_does_not_have(dataset):
-    turn = novelty_turn(dataset, None)
-    trained = {piece.session for piece in turn.train}
+    fold = novelty_fold(dataset, None)
+    trained = {piece.session for piece in fold.train}
     for name in load_dataset(dataset).components:
-        novel = leave_out(turn, name)
-        asked = (*novel.unknown, *(piece for pieces in novel.turn.tests.values() for piece in pieces))
+        novel = leave_out(fold, name)
+        asked = (*novel.unknown, *(piece for pieces in novel.fold.tests.values() for piece in pieces))
         assert novel.unknown and not trained & {piece.session for piece in asked}
 
 
-def test_an_unknown_data_set_or_substance_is_answered_with_what_there_is(turn):
+def test_an_unknown_data_set_or_substance_is_answered_with_what_there_is(fold):
     with pytest.raises(ConfigError, match="apple"):
-        leave_out(turn, "aple")
+        leave_out(fold, "aple")
     with pytest.raises(ConfigError, match="simulated"):
-        novelty_turn("smellnet-base", None)
+        novelty_fold("smellnet-base", None)
 
 
 @pytest.fixture(scope="module")
-def found(turn, config, tmp_path_factory):
+def found(fold, config, tmp_path_factory):
     work = Work(tmp_path_factory.mktemp("work"))
-    rows = novelty_rows(config, leave_out(turn, "clove"), Recall(None), work)
+    rows = novelty_rows(config, leave_out(fold, "clove"), Recall(None), work)
     return {row.score: row for row in rows}, work
 
 
@@ -89,22 +89,22 @@ def test_a_sensor_that_never_answered_before_is_noticed(found):
     assert rows["novelty"].auroc_half == rows["novelty"].auroc
 
 
-def test_what_is_finished_is_not_trained_again(found, turn, config):
+def test_what_is_finished_is_not_trained_again(found, fold, config):
     rows, work = found
 
     def stop(name, steps):
         raise AssertionError("trained again")
 
-    again = novelty_rows(config, leave_out(turn, "clove"), Recall(None), work, progress=stop)
+    again = novelty_rows(config, leave_out(fold, "clove"), Recall(None), work, progress=stop)
     assert {row.score: row for row in again} == rows
 
 
-def test_twin_known_recordings_called_unknown_are_not_noticed(turn, config):
-    novel = leave_out(turn, "clove")
-    (known,) = novel.turn.tests.values()
+def test_twin_known_recordings_called_unknown_are_not_noticed(fold, config):
+    novel = leave_out(fold, "clove")
+    (known,) = novel.fold.tests.values()
     fake = replace(
         novel,
-        turn=replace(novel.turn, tests={"simulated:seen": known[:9]}),
+        fold=replace(novel.fold, tests={"simulated:seen": known[:9]}),
         unknown=known[9:],
         share=np.ones(9),
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from studies.harness.pairs import paired, scored
+from studies.harness.predictions import paired, scored
 from unmixnet.inference.scores import score
 from unmixnet.recordings.samples import Samples, Task
 

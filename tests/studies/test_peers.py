@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from studies.peers.controls import run_control
-from studies.peers.peers import names, run_table
+from studies.peers.peers import names, run_control, run_table
 from studies.peers.tables import TABLES
-from studies.uci.plateau_peers import run_plateaus
+from studies.uci.plateau_table import run_plateaus
 from unmixnet.recordings.pieces import Recall
 
 STORED = Path(__file__).parents[2] / "studies" / "results" / "peers.json"

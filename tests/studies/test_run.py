@@ -6,13 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studies.harness import run as running
-from studies.harness.definitions import Study, chosen
-from studies.harness.folds import Turn
+from studies.harness.definitions import Study, StudyFold, chosen
+from studies.harness.jobs import Options, config_of, fold_jobs
 from studies.harness.predictions import read_predictions, recording_rows, write_predictions
-from studies.harness.results import collect
-from studies.harness.run import Options, Watch, run_jobs, turn_jobs
-from studies.harness.scoring import agreement
+from studies.harness.progress import Reporter
+from studies.harness.results import agreement, collect
+from studies.harness.run import run_jobs
 from studies.harness.variants import Network
 from studies.harness.work import Job, Work
 from unmixnet.recordings.datasets import Dataset, Entry
@@ -25,7 +24,7 @@ FOODS = ("apple", "banana", "clove")
 OPTIONS = Options(seeds=2, changes=SMALL)
 
 
-class Stop(Watch):
+class Stop(Reporter):
     """Presses Ctrl-C in the second epoch of the n-th job."""
 
     def __init__(self, after: int) -> None:
@@ -55,7 +54,7 @@ def _read(data: Dataset, entry: Entry) -> Recording:
 
 
 @pytest.fixture(scope="module")
-def turn() -> Turn:
+def fold() -> StudyFold:
     """Recordings that cost nothing."""
     rng = np.random.default_rng(0)
     labels = [Mixture.from_parts(FOODS, (100 * share).tolist()) for share in rng.dirichlet(np.ones(3), 40)]
@@ -63,7 +62,7 @@ def turn() -> Turn:
     data = Dataset("made up", Path("made up"), entries, FOODS, _read)
     pieces = tuple(Piece(entry.path, entry.label, entry.session) for entry in entries)
     tests = {"simulated:seen": pieces[30:36], "simulated:unseen": pieces[36:]}
-    return Turn("all", data, pieces[:30], tests, dict.fromkeys(tests, "test"))
+    return StudyFold("all", data, pieces[:30], tests, dict.fromkeys(tests, "test"))
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +82,8 @@ def study() -> Study:
 
 
 @pytest.fixture(scope="module")
-def jobs(study, turn) -> list[Job]:
-    return turn_jobs(study, turn, OPTIONS)
+def jobs(study, fold) -> list[Job]:
+    return fold_jobs(study, fold, OPTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -170,8 +169,8 @@ def test_kept_weights_give_the_predictions_again(whole, jobs):
     from unmixnet.recordings.pieces import Recall
 
     job = next(job for job in jobs if job.variant.name == "mlp")
-    bench = NetworkBench(running.config_of(job.study, job.variant, OPTIONS), job.turn, Recall(None))
-    guess = window_ratios(trained(bench, job, whole), bench.windows(job.turn.tests["simulated:seen"])[0])
+    bench = NetworkBench(config_of(job.study, job.variant, OPTIONS), job.fold, Recall(None))
+    guess = window_ratios(trained(bench, job, whole), bench.windows(job.fold.tests["simulated:seen"])[0])
     np.testing.assert_array_equal(guess, whole.read(job).guesses["simulated:seen"].values)
 
 

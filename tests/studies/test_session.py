@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from studies.session.models import MAPS, Known, added, drawn, mapped, of_labels, through_law
-from studies.steady.posterior import steady_posterior
+from studies.peers.steady import steady_posterior
+from studies.session.models import MAPS, KnownSessions, added, drawn, mapped, of_labels, through_law
 from unmixnet.errors import ConfigError
 from unmixnet.recordings.pieces import Piece
 from unmixnet.recordings.recording import Mixture
@@ -53,7 +53,7 @@ def test_a_session_of_one_recipe_has_no_references():
 
 
 @pytest.fixture(scope="module")
-def known() -> Known:
+def known() -> KnownSessions:
     """Two sensors whose signals tell the mixture; the new session shifts both."""
     rng = np.random.default_rng(0)
     shares = np.tile(SHARES, (3, 1))
@@ -64,7 +64,7 @@ def known() -> Known:
     names = tuple(map(str, range(len(windows))))
     law = steady_posterior(levels, shares, np.repeat(np.arange(3), len(SHARES)))
     tests = [windows[i][None] + shift for i in range(4)]
-    return Known(
+    return KnownSessions(
         Samples(windows, shares, names, names), levels, shares, tests, levels[: len(POOL)] + shift, law, np.ones(2)
     )
 

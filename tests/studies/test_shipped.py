@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from studies.bundles import shipped
+from studies.smellnet import bundles as shipped
 from unmixnet.inference.bundle import load_model
 
 STORED = json.loads((Path(__file__).parents[2] / "studies/results/bundles.json").read_text())["tests"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from studies.harness.definitions import chosen
-from studies.harness.run import Options
-from studies.harness.scoring import gather
+from studies.harness.jobs import Options
+from studies.harness.results import gather
 from studies.harness.work import Work
 from studies.simulator.recovery import recover
 

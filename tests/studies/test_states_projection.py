@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from studies.states.networks import fit_projection, fit_states
 from studies.states.physical import PhysicalStates
-from studies.states.projection import fit_projection, fit_states
 
 rng = np.random.default_rng(0)
 CELLS = np.array([1, 2])

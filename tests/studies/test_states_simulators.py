@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from studies.states.nuisances import Nuisances
+from studies.states.physical import TraceNuisances
 from studies.states.sips_simulator import SipsSimulator
 from studies.states.worlds import ROWS, _dataset, _matched
 from unmixnet.recordings.datasets import Dataset, Entry
@@ -84,10 +84,10 @@ def test_a_recording_is_neither_clean_nor_settled_when_it_begins(played):
 # ---------------------------------------------------------------- nuisances
 
 
-def _planted() -> tuple[Nuisances, np.ndarray, list[str], list[str]]:
+def _planted() -> tuple[TraceNuisances, np.ndarray, list[str], list[str]]:
     rng = np.random.default_rng(3)
     scale = np.diag([1.0, 2.0])
-    planted = Nuisances(0.3**2 * scale, 0.1**2 * scale, 0.2**2 * scale, 0.01**2 * scale)
+    planted = TraceNuisances(0.3**2 * scale, 0.1**2 * scale, 0.2**2 * scale, 0.01**2 * scale)
     recipes = [f"r{i % 10}" for i in range(600)]
     sessions = [f"s{i // 10 % 20}" for i in range(600)]
     level = {name: rng.normal(size=2) for name in recipes}
@@ -97,7 +97,7 @@ def _planted() -> tuple[Nuisances, np.ndarray, list[str], list[str]]:
 
 def test_planted_spreads_are_measured():
     planted, traces, recipes, sessions = _planted()
-    found = Nuisances.measured(traces, recipes, sessions)
+    found = TraceNuisances.measured(traces, recipes, sessions)
     for name, tolerance in (("session", 0.5), ("take", 0.2), ("slope", 0.2), ("white", 0.25)):
         np.testing.assert_allclose(
             np.diag(getattr(found, name)), np.diag(getattr(planted, name)), rtol=tolerance, err_msg=name
@@ -107,14 +107,14 @@ def test_planted_spreads_are_measured():
 def test_sessions_that_are_named_wrongly_hide_the_session():
     planted, traces, recipes, sessions = _planted()
     shuffled = [*np.random.default_rng(0).permutation(sessions)]
-    found = Nuisances.measured(traces, recipes, shuffled)
+    found = TraceNuisances.measured(traces, recipes, shuffled)
     assert np.diag(found.session)[0] < 0.3 * np.diag(planted.session)[0]
     assert np.diag(found.take)[0] > 3 * np.diag(planted.take)[0]
 
 
 def test_recordings_of_a_session_share_its_level():
     zero = np.zeros((1, 1))
-    drawn = Nuisances(np.ones((1, 1)), zero, zero, zero).drawn(["x", "y", "x"], 5)
+    drawn = TraceNuisances(np.ones((1, 1)), zero, zero, zero).drawn(["x", "y", "x"], 5)
     assert np.ptp(drawn[0] - drawn[2]) == 0
     assert np.abs(drawn[0] - drawn[1]).min() > 0
 

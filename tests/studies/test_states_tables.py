@@ -5,12 +5,12 @@ from dataclasses import asdict
 import numpy as np
 import pytest
 
-from studies.harness.folds import Turn
+from studies.harness.definitions import StudyFold
 from studies.states.gather import MODELS, PROTOCOLS, _state_rows, study_of
 from studies.states.judge import judge_nulls
 from studies.states.physical import PhysicalStates
-from studies.states.worlds import World
-from studies.tables.states_parts import states_part
+from studies.states.worlds import StateWorld
+from studies.tables.states import states_part
 from unmixnet.errors import ConfigError
 from unmixnet.files.provenance import provenance
 from unmixnet.inference.scores import Row
@@ -34,19 +34,19 @@ def _states(ratios: np.ndarray) -> PhysicalStates:
 
 
 @pytest.fixture(scope="module")
-def world() -> World:
+def world() -> StateWorld:
     train, tests = _pieces("train", 40), {p: _pieces(p, 9) for p in PROTOCOLS}
     data = Dataset("made up", None, (), FOODS, lambda data, entry: None)  # pyright: ignore[reportArgumentType]
-    turn = Turn("all", data, train, tests, dict.fromkeys(PROTOCOLS, "some"))
+    fold = StudyFold("all", data, train, tests, dict.fromkeys(PROTOCOLS, "some"))
     pieces = [*train, *(piece for side in tests.values() for piece in side)]
     ratios = np.array([piece.label.vector(FOODS) for piece in pieces if piece.label])
     place = {piece.path: i for i, piece in enumerate(pieces)}
-    return World("sips", turn, _states(ratios), place, ratios, None, False, _states)
+    return StateWorld("sips", fold, _states(ratios), place, ratios, None, False, _states)
 
 
 @pytest.fixture(scope="module")
 def rows(world) -> dict[tuple[str, str, str], Row]:
-    truth = {p: world.shares[world.rows(pieces)] for p, pieces in world.turn.tests.items()}
+    truth = {p: world.shares[world.rows(pieces)] for p, pieces in world.fold.tests.items()}
     verdict = judge_nulls(world, 0.2, {"oracle": truth, "blind": {p: 0 * a for p, a in truth.items()}})
     made = [row for name, one in verdict.items() for row in _state_rows(world, name, [one])]
     return {(row.protocol, row.model, row.metric): row for row in made}

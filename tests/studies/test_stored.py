@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from studies.harness.definitions import STUDIES, Study
-from studies.harness.run import Options, idle
+from studies.harness.jobs import Options, idle
 from studies.harness.variants import Network
 
 RESULTS = Path(__file__).parents[2] / "studies" / "results"

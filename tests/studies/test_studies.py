@@ -7,9 +7,8 @@ import jax.numpy as jnp
 import pytest
 from pydantic import ValidationError
 
-from studies.harness.definitions import STUDIES, chosen
-from studies.harness.folds import grouped, turns_of
-from studies.harness.run import Options, config_of, idle, task_of, turn_jobs
+from studies.harness.definitions import STUDIES, chosen, grouped, study_folds
+from studies.harness.jobs import Options, config_of, fold_jobs, idle, task_of
 from studies.harness.variants import ABLATIONS, BASELINES, UNMIXNET, Classical, Inverse, Network, changed
 from unmixnet.errors import ConfigError
 from unmixnet.model.predict import predict_ratios
@@ -60,9 +59,9 @@ def test_a_variant_differs_from_the_recipe_in_what_it_says_and_in_nothing_else(s
 def test_an_ablation_that_changes_nothing_is_not_run_and_said_to_be_idle():
     study = STUDIES["simulated"][0]
     twice = dataclasses.replace(study, variants=(UNMIXNET, Network("same", {"model.diffusion": "exact"})))
-    (turn,) = turns_of(study.protocols, None)
+    (fold,) = study_folds(study.protocols, None)
     assert idle(twice, Options()) == ["same"]
-    assert [job.variant.name for job in turn_jobs(twice, turn, Options())] == ["unmixnet"]
+    assert [job.variant.name for job in fold_jobs(twice, fold, Options())] == ["unmixnet"]
 
 
 @pytest.mark.parametrize("variant", ABLATIONS, ids=lambda v: v.name)
@@ -113,10 +112,10 @@ def test_quick_changes_only_how_long_it_trains():
 @pytest.mark.parametrize("change", [("training.schooling", 7), ("objective.rec", 0.7), ("model.step_s", 0.5)])
 def test_what_is_said_of_the_physics_does_not_make_a_baseline_anew(change):
     study = STUDIES["simulated"][0]
-    turn = turns_of(study.protocols, None)[0]
+    fold = study_folds(study.protocols, None)[0]
 
     def keys(options: Options) -> dict[str, str]:
-        return {job.variant.name: job.key for job in turn_jobs(study, turn, options)}
+        return {job.variant.name: job.key for job in fold_jobs(study, fold, options)}
 
     before, after = keys(Options()), keys(Options(changes=(change,)))
     assert before["mlp"] == after["mlp"]
@@ -125,9 +124,9 @@ def test_what_is_said_of_the_physics_does_not_make_a_baseline_anew(change):
 
 def test_twin_what_a_baseline_uses_makes_it_anew():
     study = STUDIES["simulated"][0]
-    turn = turns_of(study.protocols, None)[0]
+    fold = study_folds(study.protocols, None)[0]
     keys = [
-        {job.variant.name: job.key for job in turn_jobs(study, turn, options)}["mlp"]
+        {job.variant.name: job.key for job in fold_jobs(study, fold, options)}["mlp"]
         for options in (Options(), Options(changes=(("training.batch", 16),)), Options(size="paper"))
     ]
     assert len(set(keys)) == 3
@@ -147,7 +146,7 @@ def test_slow_networks_have_few_seeds_where_these_take_hours():
         slow = set() if study.name in ("official", "clean", "new-session") else {"scentformer", "ldac"}
         assert set(few) == slow | ({"cnn-lstm"} if study.name.startswith("base") else set())
     study = STUDIES["simulated"][0]
-    jobs = turn_jobs(study, turns_of(study.protocols, None)[0], Options(seeds=3))
+    jobs = fold_jobs(study, study_folds(study.protocols, None)[0], Options(seeds=3))
     count = {name: sum(job.variant.name == name for job in jobs) for name in ("mlp", "mean", "direct inverse")}
     assert count == {"mlp": 3, "mean": 1, "direct inverse": 1}
 
@@ -207,10 +206,10 @@ def test_twin_groups_by_recording_would_be_seen(one_out):
 
 
 def test_protocols_that_train_on_different_recordings_are_no_study():
-    (turn,) = turns_of(("simulated:seen", "simulated:unseen"), None)
-    assert turn.splits == {"simulated:seen": "test_seen", "simulated:unseen": "test_unseen"}
+    (fold,) = study_folds(("simulated:seen", "simulated:unseen"), None)
+    assert fold.splits == {"simulated:seen": "test_seen", "simulated:unseen": "test_unseen"}
     with pytest.raises(ConfigError, match="different recordings"):
-        turns_of(("simulated:seen", "simulated-8:seen"), None)
+        study_folds(("simulated:seen", "simulated-8:seen"), None)
 
 
 def test_only_networks_keep_weights():

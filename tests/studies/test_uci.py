@@ -5,9 +5,9 @@ import json
 import numpy as np
 import pytest
 
+from studies.uci.command import gather_uci, reproduce_uci
 from studies.uci.plateau_inverse import FORMS
 from studies.uci.plateau_table import LAW, plateau_rows, run_law
-from studies.uci.tables import gather_uci, reproduce_uci
 from unmixnet.errors import ConfigError
 from unmixnet.inference.scores import Row
 
@@ -65,7 +65,7 @@ def made_up(monkeypatch):
         for name in only:
             yield name, [Row(f"uci-{name}:x", "s", "l", "m", "R²", 0.5, 0.0, 0.4, 0.6, 9, 1)], {"told": name}
 
-    monkeypatch.setattr("studies.uci.tables.reproduce_uci", tables)
+    monkeypatch.setattr("studies.uci.command.reproduce_uci", tables)
 
 
 def test_the_file_grows_table_by_table(made_up):

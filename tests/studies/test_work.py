@@ -5,26 +5,27 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from studies.harness.definitions import STUDIES, chosen
-from studies.harness.folds import Turn
-from studies.harness.remaining_time import Pace, in_words
-from studies.harness.run import Options, jobs_of
+from studies.harness import work as code
+from studies.harness.definitions import STUDIES, StudyFold, chosen
+from studies.harness.jobs import Options, jobs_of
+from studies.harness.progress import RemainingTime, in_words
 from studies.harness.variants import UNMIXNET
 from studies.harness.work import PEER, Facts, Finished, Guess, Job, Work, code_version, fingerprint, stripped
+from unmixnet.errors import UnmixError
 from unmixnet.recordings.datasets import load_dataset
 from unmixnet.recordings.pieces import Piece
 
 
 @pytest.fixture(scope="module")
-def turn() -> Turn:
+def fold() -> StudyFold:
     data = load_dataset("simulated")
     pieces = [Piece(entry.path, entry.label, entry.session) for entry in data.entries[:6]]
-    return Turn("all", data, tuple(pieces[:4]), {"simulated:seen": tuple(pieces[4:])}, {"simulated:seen": "test"})
+    return StudyFold("all", data, tuple(pieces[:4]), {"simulated:seen": tuple(pieces[4:])}, {"simulated:seen": "test"})
 
 
 @pytest.fixture
-def job(turn) -> Job:
-    return Job(STUDIES["simulated"][0], turn, UNMIXNET, 0, "k", "c")
+def job(fold) -> Job:
+    return Job(STUDIES["simulated"][0], fold, UNMIXNET, 0, "k", "c")
 
 
 @pytest.fixture
@@ -82,10 +83,10 @@ def test_what_takes_long_is_computed_once_for_the_same_ingredients(tmp_path):
     assert len(calls) == 2
 
 
-def test_the_key_follows_recordings_and_recipe(turn):
-    fewer = replace(turn, train=turn.train[1:])
-    keys = {fingerprint(turn, "a"), fingerprint(turn, "b"), fingerprint(fewer, "a")}
-    assert len(keys) == 3 and fingerprint(turn, "a") in keys
+def test_the_key_follows_recordings_and_recipe(fold):
+    fewer = replace(fold, train=fold.train[1:])
+    keys = {fingerprint(fold, "a"), fingerprint(fold, "b"), fingerprint(fewer, "a")}
+    assert len(keys) == 3 and fingerprint(fold, "a") in keys
 
 
 def test_code_is_another_when_its_statements_are_and_not_when_its_comments_are():
@@ -105,7 +106,7 @@ def test_jobs_of_quick_and_of_paper_size_are_jobs_of_their_own():
 
 
 def test_the_rest_is_expected_to_take_as_long_as_its_like_did(job):
-    pace = Pace()
+    pace = RemainingTime()
     assert pace.left([job]) is None and in_words(None) == "unknown"
     pace.add(job, 100.0)
     assert pace.left([replace(job, seed=1), replace(job, seed=2)]) == 200.0
@@ -113,3 +114,13 @@ def test_the_rest_is_expected_to_take_as_long_as_its_like_did(job):
     pace.add(other, 300.0)
     assert pace.left([other]) == 300.0 and pace.left([job]) == 100.0
     assert in_words(4800) == "1 h 20 min" and in_words(300) == "5 min" and in_words(20) == "20 s"
+
+
+@pytest.mark.parametrize("parts", [code.UNMIXNET, code.BASELINE, code.INVERSE, code.STEADY, code.PEER])
+def test_the_code_that_a_result_depends_on_is_there(parts):
+    assert len(code_version(parts)) == 12
+
+
+def test_code_that_is_gone_is_named():
+    with pytest.raises(UnmixError, match="reproduce/coupling"):
+        code_version(("physics", "reproduce/coupling.py"))

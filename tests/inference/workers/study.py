@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from studies.harness.definitions import Study, chosen
-from studies.harness.folds import Turn
-from studies.harness.run import Options, turn_jobs
+from studies.harness.definitions import Study, StudyFold, chosen
+from studies.harness.jobs import Options, fold_jobs
 from studies.harness.variants import Network
 from studies.harness.work import Job
 from tests.inference.workers.work import fall
@@ -40,7 +39,7 @@ def jobs(root: Path) -> list[Job]:
     pieces = tuple(Piece(entry.path, entry.label, entry.session) for entry in entries)
     tests = {"simulated:seen": pieces[20:25], "simulated:unseen": pieces[25:]}
     data = Dataset("made up", root, entries, FOODS, read)
-    return turn_jobs(study(), Turn("all", data, pieces[:20], tests, dict.fromkeys(tests, "test")), OPTIONS)
+    return fold_jobs(study(), StudyFold("all", data, pieces[:20], tests, dict.fromkeys(tests, "test")), OPTIONS)
 
 
 def study() -> Study:

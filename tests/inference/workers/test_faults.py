@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from studies.harness import run as running
+from studies.harness.progress import RemainingTime, Reporter
 from studies.harness.results import collect
-from studies.harness.run import Watch, run_jobs
-from studies.harness.sweep import sweep
+from studies.harness.run import run_jobs, sweep
 from studies.harness.work import Job, Work
 from tests.inference.workers import study
 from unmixnet.errors import UnmixError
@@ -49,11 +48,11 @@ def test_a_full_disk_is_told_nothing_is_left_half_and_the_sweep_goes_on(jobs, tm
         if not spread:
             return run_jobs(jobs, Work(folder), None, study.OPTIONS)
         todo = [job for job in jobs if Work(folder).read(job) is None]
-        return sweep(todo, Work(folder), None, study.OPTIONS, Watch(), running.Pace(), Local(1))
+        return sweep(todo, Work(folder), None, study.OPTIONS, Reporter(), RemainingTime(), Local(1))
 
     assert sweeping(tmp_path / "whole") == []
     with monkeypatch.context() as patch:
-        patch.setattr("studies.harness.work.os.fsync", full_after(1))
+        patch.setattr("os.fsync", full_after(2))  # a file and its folder
         with pytest.raises(UnmixError, match=r"the disk is full. Make room and run the same command again: what is"):
             sweeping(tmp_path / "out")
     kept = [job for job in jobs if Work(tmp_path / "out").read(job) is not None]
@@ -69,7 +68,7 @@ def test_a_sweep_on_two_local_processes_with_one_killed_has_the_same_metrics_to_
     jobs = study.jobs(tmp_path)
     assert run_jobs(jobs, Work(tmp_path / "whole"), None, study.OPTIONS) == []
     (tmp_path / study.KILL).touch()
-    assert sweep(jobs, Work(tmp_path / "out"), None, study.OPTIONS, Watch(), running.Pace(), Local(2)) == []
+    assert sweep(jobs, Work(tmp_path / "out"), None, study.OPTIONS, Reporter(), RemainingTime(), Local(2)) == []
     assert not (tmp_path / study.KILL).exists()
     equal = rows(jobs, tmp_path / "out") == rows(jobs, tmp_path / "whole")
     measured("metrics of a sweep on two processes, one killed, equal to the bit", equal)

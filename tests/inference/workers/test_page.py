@@ -7,8 +7,7 @@ import pytest
 
 from studies.bench.scale import AXES, PLAIN_SUMS, STEPPED, fitted
 from studies.bench.scale_page import PAGE, draw, filled
-from studies.tables.markdown import read_record
-from studies.tables.provenance import RESULTS
+from studies.tables.markdown import RESULTS, read_record
 
 
 @pytest.fixture(scope="module")

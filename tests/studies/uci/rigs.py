@@ -4,7 +4,7 @@ import numpy as np
 
 from studies.uci.dynamic_response import Programme, simulate
 from studies.uci.steady_response import Exchange, response
-from studies.uci.trace_fit import Trace
+from studies.uci.trace_fit import SensorTrace
 from unmixnet.recordings.formats.uci_plateaus import Plateaus
 
 EXCHANGE = Exchange(5.0, np.array([20.0, 150.0]), np.array([0.03, 0.1]))
@@ -37,11 +37,11 @@ SHARED = np.log([12.0, 9.0, 1.0, 16.0, 60.0])
 SENSOR = np.array([7.2, 0.0, 1.0, 1.5, -1.2, -2.0, np.log(0.04), np.log(0.03), np.log(3.0), 0.0, 0.0])
 
 
-def trace(*, noise: float = 0.003, seed: int = 0) -> Trace:
+def trace(*, noise: float = 0.003, seed: int = 0) -> SensorTrace:
     """One sensor over 900 s at uneven times, eight changes."""
     rng = np.random.default_rng(seed)
     time_s = np.sort(rng.uniform(0, 900, 4000))
     c = np.array([[0, 0], [2, 0], [0, 1.5], [0, 0], [1, 1], [0, 0], [0, 0.8], [3, 0], [0, 0]], float)
     programme = Programme(100.0 * np.arange(9), c)
     y = simulate(SHARED[None], SENSOR[None, None], programme, np.append(0, time_s), dt_s=0.1)[0, 1:]
-    return Trace(time_s, np.exp(y + noise * rng.normal(size=y.shape)), programme, ("s01",), ("CO", "ethylene"))
+    return SensorTrace(time_s, np.exp(y + noise * rng.normal(size=y.shape)), programme, ("s01",), ("CO", "ethylene"))

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from studies.uci.dynamic_table import estimates_of
-from studies.uci.episodes import WINDOW_S, Part, cross_file, series_of, splits_of, windows_of
-from studies.uci.estimates import Estimate, choose_threshold, score_rows
-from studies.uci.quasi_steady import episode_ends, run_quasi_steady
+from studies.uci.episodes import WINDOW_S, SeriesPart, cross_file, series_of, splits_of, windows_of
+from studies.uci.estimates import GasEstimate, choose_threshold, score_rows
+from studies.uci.plateau_inverse import episode_ends, run_quasi_steady
 from studies.uci.steady_response import response
 from studies.uci.supervised import choose_delay, run_supervised
 from studies.uci.transfer import by_type, normalised, run_transfer
@@ -86,10 +86,10 @@ def test_a_bad_reading_is_replaced_by_the_last_good_one(made, series):
 
 
 def test_windows_are_causal(series):
-    part = Part(series, np.array([WINDOW_S, 500]))
+    part = SeriesPart(series, np.array([WINDOW_S, 500]))
     changed = series.log_G.copy()
     changed[501:] += 7.0
-    later = Part(type(series)(**{**vars(series), "log_G": changed}), part.ends)
+    later = SeriesPart(type(series)(**{**vars(series), "log_G": changed}), part.ends)
     np.testing.assert_array_equal(windows_of(part), windows_of(later))
     np.testing.assert_array_equal(windows_of(part)[1, -1], series.log_G[500])
 
@@ -131,7 +131,7 @@ def test_scores_of_the_truth_are_perfect(splits):
     split = splits["forward"]
     truth = split.test.series.delayed(split.test.ends, DELAY_S)
     ahead = split.test.series.log_G[split.test.ends + 10]
-    estimate = Estimate("truth", truth, DELAY_S, np.array([10.0, 1.0]), ahead)
+    estimate = GasEstimate("truth", truth, DELAY_S, np.array([10.0, 1.0]), ahead)
     rows = {row.metric: row.mean for row in score_rows(split, estimate, (0, 1), "made up", truth)}
     for name in ("Gas ID Acc", "support F1", "R²", "Pearson", "Spearman", "slope", "CCC", "R² with the chamber"):
         assert rows[name] == pytest.approx(1.0), name
@@ -142,7 +142,7 @@ def test_scores_of_the_truth_are_perfect(splits):
 def test_twin_a_late_truth_is_not_perfect(splits):
     split = splits["forward"]
     late = split.test.series.delayed(split.test.ends, DELAY_S + 20)
-    estimate = Estimate("late", late, DELAY_S, np.array([10.0, 1.0]), None)
+    estimate = GasEstimate("late", late, DELAY_S, np.array([10.0, 1.0]), None)
     rows = {row.metric: row.mean for row in score_rows(split, estimate, (0, 1), "made up")}
     assert rows["R²"] < 0.9
     assert rows["transition residual"] > 0.1
@@ -160,7 +160,7 @@ def test_a_frozen_model_is_transferred_by_delay_tokens_and_an_affine_map(splits)
 def test_a_transfer_never_sees_test_set_points(splits):
     split = splits["forward"]
     blind = type(split.test.series)(**{**vars(split.test.series), "ppm": np.zeros_like(split.test.series.ppm)})
-    hidden = type(split)(split.name, split.fit, split.calibration, Part(blind, split.test.ends))
+    hidden = type(split)(split.name, split.fit, split.calibration, SeriesPart(blind, split.test.ends))
     provider = true_states(split)
     np.testing.assert_array_equal(
         run_transfer(split, "a", provider, (0, 1)).ppm, run_transfer(hidden, "a", provider, (0, 1)).ppm
@@ -188,8 +188,8 @@ def test_the_quasi_steady_law_follows_the_gas(splits):
     few = type(split)(
         split.name,
         split.fit,
-        Part(split.calibration.series, split.calibration.ends[::4]),
-        Part(split.test.series, split.test.ends[::6]),
+        SeriesPart(split.calibration.series, split.calibration.ends[::4]),
+        SeriesPart(split.test.series, split.test.ends[::6]),
     )
     estimate = run_quasi_steady(few)
     rows = {row.metric: row.mean for row in score_rows(few, estimate, (0, 1), "made up")}

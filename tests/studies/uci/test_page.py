@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from studies.tables.markdown import read_record
-from studies.uci.page import filled
+from studies.tables.uci import with_uci_tables
 
 ROOT = Path(__file__).parents[3]
 PAGE, RESULTS = ROOT / "docs" / "uci.md", ROOT / "studies" / "results" / "uci.json"
@@ -18,7 +18,7 @@ def record():
 
 def test_every_table_is_made_from_the_stored_results(record):
     page = PAGE.read_text(encoding="utf-8")
-    assert filled(page, record) == page, "run `python -m studies.uci.page docs/uci.md studies/results/uci.json`"
+    assert with_uci_tables(page, record) == page, "run `python -m studies.tables`"
     assert page.count("<!-- uci ") >= 8
 
 
@@ -26,7 +26,7 @@ def test_a_number_changed_by_hand_would_be_noticed(record):
     page = PAGE.read_text(encoding="utf-8")
     changed = page.replace("| competitive adsorption |", "| competitive |", 1)
     assert changed != page
-    assert filled(changed, record) == page
+    assert with_uci_tables(changed, record) == page
 
 
 def test_results_carry_what_they_rest_on(record):

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from studies.uci.dynamic_table import made_of
-from studies.uci.episodes import Part, Series, Split
-from studies.uci.providers import Frozen, _resampled
+from studies.uci.episodes import Series, SeriesPart, Split
+from studies.uci.transfer import Frozen, _resampled
 from unmixnet.inference.bundle.storage import from_tensors, to_tensors
 from unmixnet.model.baselines import BASELINES
 
@@ -18,11 +18,11 @@ def model():
         return BASELINES["mlp"].of(60, 4, 3, size="small", key=jax.random.key(0))
 
 
-def part(n: int = 40) -> Part:
+def part(n: int = 40) -> SeriesPart:
     rng = np.random.default_rng(0)
     log_G = 7 + 0.1 * np.cumsum(rng.normal(size=(400, 16)), axis=0)
     series = Series("made up", np.arange(400.0), log_G, np.zeros((400, 2)), ("CO", "ethylene"), np.zeros(400, int))
-    return Part(series, np.arange(60, 60 + n))
+    return SeriesPart(series, np.arange(60, 60 + n))
 
 
 def test_a_window_is_resampled_by_straight_lines_and_ends_where_it_ended():

@@ -7,9 +7,8 @@ import pytest
 
 from studies.uci.episodes import series_of, splits_of
 from studies.uci.estimates import score_rows
-from studies.uci.providers import provider, untrained
 from studies.uci.supervised import released, supervised_unmixnet
-from studies.uci.transfer import run_transfer
+from studies.uci.transfer import provider, run_transfer, untrained
 from tests.studies.uci.test_dynamic import recording
 from unmixnet.inference.bundle import load_model
 from unmixnet.model.encoder import Inference

@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from studies.uci.dynamic_response import SENSOR_COLUMNS, SHARED_COLUMNS, Programme, changes_of, simulate
-from studies.uci.trace_fit import NULLS, Prior, Trace, bootstrap_trace, fit_trace, linear_lag, thinned
+from studies.uci.trace_fit import NULLS, Prior, SensorTrace, bootstrap_trace, fit_trace, linear_lag, thinned
 from tests.studies.uci import rigs
 from unmixnet.errors import UnmixError
 
@@ -169,5 +169,5 @@ def test_the_linear_null_is_exact_on_a_linear_trace():
     )
     u2 = np.where(time_s > 205, -2 * np.expm1(-(time_s - 205) / 20), 0)
     y = (100 + 30 * u1 + 10 * u2)[:, None]
-    made = Trace(time_s, y, programme, ("s01",), ("CO", "ethylene"))
+    made = SensorTrace(time_s, y, programme, ("s01",), ("CO", "ethylene"))
     np.testing.assert_allclose(linear_lag(made, time_s), y, rtol=1e-6)

@@ -8,14 +8,14 @@ import equinox as eqx
 import numpy as np
 import pytest
 
-from studies.simulator.calibrate import Known, known
+from studies.simulator.calibrate import KnownProcess, known
 from tests.model.tiny import QUICK
 from unmixnet.model.predict import single_precision
 from unmixnet.recordings.datasets import Dataset, Entry
 from unmixnet.recordings.pieces import Piece, Recall
 from unmixnet.recordings.recording import ChannelHealth, Mixture, Recording
 from unmixnet.training.calibration import forward as blocks
-from unmixnet.training.calibration.protocol_setup import Turn
+from unmixnet.training.calibration.setup import ProtocolFold
 
 FOODS, SENSORS = ("mango", "pear", "clove"), ("left", "right")
 SECONDS, STEP_S, RATE_HZ = 40.0, 2.0, 10.0
@@ -30,13 +30,13 @@ def hurried(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 
 
 @cache
-def truth(seed: int = 0) -> Known:
+def truth(seed: int = 0) -> KnownProcess:
     """Three substances, two sensors, two sessions, from clean air."""
     with single_precision():
         return known(FOODS, SENSORS, sessions=2, seconds=SECONDS, step_s=STEP_S, noise=3e-4, spread=0.3, seed=seed)
 
 
-def dataset(made: Known) -> Dataset:
+def dataset(made: KnownProcess) -> Dataset:
     """The recordings as files of a data set named as one that has a recipe; the signal is a log-conductance."""
     told = made.setup.train
     entries = tuple(
@@ -64,7 +64,7 @@ def dataset(made: Known) -> Dataset:
     return Dataset("small", Path("small"), entries, FOODS, read)
 
 
-def turn(made: Known, *, permuted: bool = False) -> Turn:
+def turn(made: KnownProcess, *, permuted: bool = False) -> ProtocolFold:
     """Every third recording is tested; on request with the labels of the others."""
     data = dataset(made)
     pieces = [Piece(entry.path, entry.label, entry.session) for entry in data.entries]
@@ -73,7 +73,7 @@ def turn(made: Known, *, permuted: bool = False) -> Turn:
         labels = [piece.label for piece in test]
         test = [replace(piece, label=label) for piece, label in zip(test, labels[1:] + labels[:1], strict=True)]
     kept = tuple(piece for i, piece in enumerate(pieces) if i % 3)
-    return Turn("small", data, kept, tuple(test), Recall(None))
+    return ProtocolFold("small", data, kept, tuple(test), Recall(None))
 
 
 def _label(ratios: np.ndarray) -> Mixture:

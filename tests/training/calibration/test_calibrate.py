@@ -16,7 +16,7 @@ from unmixnet.training.calibration.fisher import information
 from unmixnet.training.calibration.forward import Nuisances, Physics, seen
 from unmixnet.training.calibration.least_squares import misfit, normal_equations
 from unmixnet.training.calibration.losses import MIXTURE, schedule
-from unmixnet.training.calibration.recordings import Recordings
+from unmixnet.training.calibration.setup import Recordings
 
 from .small import FOODS, hurried, truth
 

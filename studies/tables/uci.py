@@ -1,20 +1,11 @@
-"""Tables of the UCI page, made from `studies/results/uci.json` so that no number in it is typed.
-
-    python -m studies.uci.page docs/uci.md studies/results/uci.json
-
-rewrites the parts between `<!-- uci NAME -->` and `<!-- /uci -->`.
-"""
+"""Tables of the known gases: the parts of a page between `<!-- uci NAME -->` and `<!-- /uci -->`."""
 
 import math
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from studies.tables.markdown import read_record
-
-__all__ = ["filled"]
+__all__ = ["with_uci_tables"]
 
 _PLACE = re.compile(r"(<!-- uci (.+?) -->\n).*?(<!-- /uci -->)", re.DOTALL)
 Record = Mapping[str, Any]
@@ -23,7 +14,7 @@ _SUPPORT = ("Gas ID Acc", "support F1", "Norm. MAE", "R²", "forecast RMSE")
 _GASES = ("methane", "ethylene")
 
 
-def filled(page: str, record: Record) -> str:
+def with_uci_tables(page: str, record: Record) -> str:
     """The page with every table made anew; a name is a kind of table and what it is about."""
 
     def table(match: re.Match[str]) -> str:
@@ -139,12 +130,3 @@ def _factor(entry: Mapping[str, Any]) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.3g}"
-
-
-def main(page: Path, results: Path) -> None:
-    """Rewrite a page in place."""
-    page.write_text(filled(page.read_text(encoding="utf-8"), read_record(results)), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))

@@ -17,7 +17,17 @@ from scipy.optimize import least_squares
 
 from unmixnet.errors import ConfigError
 
-__all__ = ["Steady", "SteadyPosterior", "fit_steady", "least_absolute_error", "mixtures", "steady_posterior", "student"]
+__all__ = [
+    "Informed",
+    "Steady",
+    "SteadyPosterior",
+    "fit_steady",
+    "informed",
+    "least_absolute_error",
+    "mixtures",
+    "steady_posterior",
+    "student",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +92,7 @@ def fit_steady(y: np.ndarray, a: np.ndarray, sessions: Sequence[int]) -> Steady:
     """The law that explains signals y (n, M) of mixtures a (n, K) in numbered sessions."""
     if not (np.all(np.isfinite(y)) and np.all(np.isfinite(a))):
         raise ConfigError("signals or shares that are not numbers", remedy="Leave such recordings out")
-    problem = _Problem(y, a, np.asarray(sessions))
+    problem = _SteadyProblem(y, a, np.asarray(sessions))
     M, K, S = problem.sizes
     start = np.concatenate([np.zeros(M * K + M), np.tile(y.mean(axis=0) - 1, S)])
     found = least_squares(problem.residuals, start, jac=problem.jacobian, max_nfev=60, ftol=1e-6)  # pyright: ignore
@@ -90,7 +100,7 @@ def fit_steady(y: np.ndarray, a: np.ndarray, sessions: Sequence[int]) -> Steady:
 
 
 @dataclass(frozen=True, eq=False)
-class _Problem:
+class _SteadyProblem:
     """Residuals whose squares add up to the sum above, over one row of ln A, ln n and o."""
 
     y: np.ndarray
@@ -215,3 +225,57 @@ def student(z: np.ndarray, C: np.ndarray) -> np.ndarray:
     L = np.linalg.cholesky(np.linalg.inv(C))
     square = np.sum((z @ L) ** 2, axis=2)
     return -0.5 * (_FREEDOM + z.shape[2]) * np.log1p(square / _FREEDOM) + np.sum(np.log(np.diag(L)))
+
+
+_WORTH = 6.0
+"""α, chosen on the sessions before the new ones, each left out in turn."""
+_FLOOR = 0.1
+"""Least spread of a level between sessions, in units of the signal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Informed:
+    """The posterior of a session that references were recorded in.
+
+    Arguments:
+        level, spread: μ and P of the session's sensors.
+        log_prior: of every mixture in the bank, with what is about.
+    """
+
+    known: SteadyPosterior
+    level: np.ndarray
+    spread: np.ndarray
+    log_prior: np.ndarray
+
+    def shares(self, y: np.ndarray) -> np.ndarray:
+        """Shares with the least expected absolute error for signals (n, M), shape (n, K)."""
+        made = self.known.law.response(self.known.bank) + self.level
+        log = student(y[:, None] - made, self.known.C + self.spread) + self.log_prior
+        return least_absolute_error(np.exp(log - log.max(axis=1, keepdims=True)), self.known.bank)
+
+
+def informed(known: SteadyPosterior, y: np.ndarray, a: np.ndarray, *, about: bool = True) -> Informed:
+    """The posterior after references with signals y (k, M) and shares a (k, K).
+
+    Arguments:
+        about: whether the substances of the references are likelier than others; else they tell levels alone.
+    """
+    levels, k = known.law.levels, len(y)
+    between = np.cov(levels.T) if len(levels) > 1 else np.zeros_like(known.C)
+    between = np.atleast_2d(between) + _FLOOR**2 * np.eye(y.shape[1])
+    C, C_o = np.linalg.inv(known.C), np.linalg.inv(between)
+    spread = np.linalg.inv(k * C + C_o)
+    level = spread @ (C @ np.sum(y - known.law.response(a), axis=0) + C_o @ levels.mean(axis=0))
+    return Informed(known, level, spread, known.log_prior + (_about(known, a) if about else 0))
+
+
+def _about(known: SteadyPosterior, a: np.ndarray) -> np.ndarray:
+    """ln of the odds Π π/(1 − π) of every mixture in the bank, equal on average for every number of substances."""
+    here = known.bank > 0
+    pi = (_WORTH * known.present + np.sum(a > 0, axis=0)) / (_WORTH + len(a))
+    log = here @ np.log(pi / (1 - pi + 1e-3))
+    sizes = here.sum(axis=1)
+    for size in np.unique(sizes):
+        same = sizes == size
+        log[same] -= np.logaddexp.reduce(log[same]) - np.log(same.sum())
+    return log

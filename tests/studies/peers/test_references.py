@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from studies.steady.posterior import Steady, mixtures, steady_posterior
-from studies.steady.references import informed
+from studies.peers.steady import Steady, informed, mixtures, steady_posterior
 
 K, M, SESSIONS = 5, 4, 4
 rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from studies.steady.posterior import Steady, fit_steady, least_absolute_error, mixtures, steady_posterior
+from studies.peers.steady import Steady, fit_steady, least_absolute_error, mixtures, steady_posterior
 from tests.cases import seeds
 from unmixnet.errors import ConfigError
 from unmixnet.physics.adsorption import stationary_coverage

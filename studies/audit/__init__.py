@@ -1,1 +1,0 @@
-"""What the audit of SmellNet finds."""

@@ -1,1 +1,0 @@
-"""What the shipped models are worth on recordings that they have not seen."""

@@ -1,1 +1,0 @@
-"""Mixtures from steady signals: the physics at its fixed point, sessions as nuisances, and Bayes' rule."""
