@@ -1,12 +1,18 @@
 """Lines as boards send them, and what becomes of lines on bad wires."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from unmixnet.live.lines import protocol_line
+from unmixnet.live.lines import crc16
 
 NAMES = ("MOX1", "MOX2", "MOX3", "MOX4")
+
+
+def protocol_line(sequence: int, millis: int, readings: Mapping[str, float]) -> str:
+    """A line of the protocol as the firmware prints it, without its end."""
+    body = ",".join([f"U1,{sequence},{millis}", *(f"{name}={value:.10g}" for name, value in readings.items())])
+    return f"{body}*{crc16(body):04X}"
 
 
 def sound_line(number: int, names: tuple[str, ...] = NAMES) -> bytes:

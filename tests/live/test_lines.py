@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.live.faults import FAULTS, NAMES, damaged, sound_line
+from tests.live.faults import FAULTS, NAMES, damaged, protocol_line, sound_line
 from unmixnet.live import lines
-from unmixnet.live.lines import REASONS, LineParser, ProtocolLine, crc16, protocol_line, read_protocol
+from unmixnet.live.lines import REASONS, LineParser, ProtocolLine, crc16, read_protocol
 from unmixnet.live.sample import Rejected, Sample
 
 

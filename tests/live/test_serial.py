@@ -56,7 +56,7 @@ def test_the_first_garbage_is_counted_and_the_rest_is_read(plugged):
 
 
 def test_millis_may_wrap_on_the_wire(plugged):
-    from unmixnet.live.lines import protocol_line
+    from tests.live.faults import protocol_line
 
     async def listen():
         stream = SerialSource(str(plugged.port)).stream()

@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from unmixnet.errors import UnmixError
+from unmixnet.files.printable import printable
+from unmixnet.inference.report.formatting import clipped
 from unmixnet.live.fanout import Fanout, encode
-from unmixnet.live.messages import model_json, source_json
 from unmixnet.live.recorder import RETRY_S, Recorder
 from unmixnet.live.recordings import LiveRecordings, label_json
 from unmixnet.live.sample import Item, SampleSource, SourceEvent
@@ -182,8 +183,8 @@ class Live:
     def state(self) -> dict[str, Any]:
         """Everything but the numbers that stream, as plain values."""
         return {
-            "source": source_json(self),
-            "model": model_json(self),
+            "source": _source_json(self),
+            "model": _model_json(self),
             "recording": self.recordings.running_json(),
             "recordings": self.recordings.listed(),
             "marks": list(self.recorder.marks),
@@ -242,3 +243,33 @@ def _warm_engine(
     engine = Engine.of(bundle, channels, calibration, every_s=every_s)
     engine.warm()
     return engine
+
+
+def _source_json(live: Live) -> dict[str, Any]:
+    """The source: its name, its counts, what it can release."""
+    source, recorder = live.source, live.recorder
+    return {
+        "name": clipped(printable(source.name), 120),
+        "status": recorder.status,
+        "unit": clipped(printable(source.unit), 40),
+        "channels": [clipped(printable(name), 60) for name in recorder.channels],
+        **recorder.counts_json(),
+        "room": recorder.backlog.most,
+        "problem": recorder.problem,
+        "can_release": hasattr(source, "release"),
+        "truth": label_json(live.truth),
+        "releases": [printable(name) for name in getattr(source, "components", ())],
+    }
+
+
+def _model_json(live: Live) -> dict[str, Any]:
+    """The model: its components and channels, and whether it answers."""
+    bundle = live.bundle
+    return {
+        "name": clipped(printable(bundle.name), 60),
+        "components": [printable(name) for name in bundle.components],
+        "channels": [printable(name) for name in bundle.preprocessing.channels],
+        "window_s": bundle.spec.window_s,
+        "ready": live.ready,
+        "problem": live.problem,
+    }

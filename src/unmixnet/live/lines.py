@@ -2,7 +2,6 @@
 
 import binascii
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from unmixnet.live.sample import Rejected, Sample
@@ -17,7 +16,6 @@ __all__ = [
     "LineParser",
     "ProtocolLine",
     "crc16",
-    "protocol_line",
     "read_protocol",
 ]
 
@@ -103,12 +101,6 @@ class ProtocolLine:
 def crc16(text: str) -> int:
     """CRC-16/CCITT-FALSE of a text."""
     return binascii.crc_hqx(text.encode(), 0xFFFF)
-
-
-def protocol_line(sequence: int, millis: int, readings: Mapping[str, float]) -> str:
-    """A line of the protocol, without its end."""
-    body = ",".join([f"U1,{sequence},{millis}", *(f"{name}={value:.10g}" for name, value in readings.items())])
-    return f"{body}*{crc16(body):04X}"
 
 
 def read_protocol(line: str) -> ProtocolLine | None:

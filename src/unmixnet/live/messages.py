@@ -1,7 +1,6 @@
-"""Texts and plain values for the page."""
+"""Sentences about an estimate: the headline, how far to trust it, and what to wait for."""
 
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,12 +8,8 @@ from unmixnet.files.printable import printable
 from unmixnet.inference.report import Answer, Verdict
 from unmixnet.inference.report.formatting import clipped, factor
 from unmixnet.inference.report.words import caution, familiarity_words, fit_words, headline, strength_words
-from unmixnet.live.recordings import label_json
 
-if TYPE_CHECKING:
-    from unmixnet.live.hub import Live
-
-__all__ = ["answer_words", "drift_words", "gap_words", "listening_words", "model_json", "settling_words", "source_json"]
+__all__ = ["answer_words", "drift_words", "gap_words", "listening_words", "settling_words"]
 
 _DRIFTED = 0.5
 """Departure of a clean-air level that is worth a sentence [sd of the training signal]."""
@@ -72,33 +67,3 @@ def drift_words(channels: tuple[str, ...], drift: tuple[float, ...], against: st
         f"The clean-air level of {name} is {drift[worst]:+.1f} standard deviations away from {against}: "
         "calibrate, or let it warm up longer.",
     )
-
-
-def source_json(live: "Live") -> dict[str, Any]:
-    """The source: its name, its counts, what it can release."""
-    source, recorder = live.source, live.recorder
-    return {
-        "name": clipped(printable(source.name), 120),
-        "status": recorder.status,
-        "unit": clipped(printable(source.unit), 40),
-        "channels": [clipped(printable(name), 60) for name in recorder.channels],
-        **recorder.counts_json(),
-        "room": recorder.backlog.most,
-        "problem": recorder.problem,
-        "can_release": hasattr(source, "release"),
-        "truth": label_json(live.truth),
-        "releases": [printable(name) for name in getattr(source, "components", ())],
-    }
-
-
-def model_json(live: "Live") -> dict[str, Any]:
-    """The model: its components and channels, and whether it answers."""
-    bundle = live.bundle
-    return {
-        "name": clipped(printable(bundle.name), 60),
-        "components": [printable(name) for name in bundle.components],
-        "channels": [printable(name) for name in bundle.preprocessing.channels],
-        "window_s": bundle.spec.window_s,
-        "ready": live.ready,
-        "problem": live.problem,
-    }

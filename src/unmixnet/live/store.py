@@ -84,10 +84,6 @@ class Store(StoreFile):
             known.row, known.time_s = known.row + len(rows), times[-1]
             return len(rows)
 
-    def reject(self, session: int, rejected: Sequence[Rejected]) -> None:
-        """Count rejected lines by their reason."""
-        self.append(session, (), rejected)
-
     def sessions(self) -> list[StoredSession]:
         """All sessions, oldest first."""
         return [session_of(row) for row in self._read("SELECT * FROM session ORDER BY id")]
@@ -145,11 +141,6 @@ class Store(StoreFile):
             raise store_error(f"a recording from {start_s} s to {end_s} s", self.path, "Let it end after its start")
         query = "INSERT INTO recording(session, start_s, end_s, name, label, date) VALUES (?, ?, ?, ?, ?, ?)"
         return self._write(query, (session, start_s, end_s, name, label_text(label), _now()))
-
-    def set_label(self, recording: int, label: Mixture | None) -> None:
-        """Change what a recording says was in front of the sensors."""
-        self.span(recording)
-        self._write("UPDATE recording SET label = ? WHERE id = ?", (label_text(label), recording))
 
     def remove_recording(self, recording: int) -> None:
         """Forget the name of a span; its samples stay in the session."""

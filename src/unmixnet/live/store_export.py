@@ -1,7 +1,7 @@
-"""A span of a session as CSV, Parquet or `.osmell`: closed and on the disk before it gets its name.
+"""A span of a session as CSV, Parquet or `.osmell`.
 
-CSV and Parquet are written a few thousand rows at a time, however long the session was. The CSV names its units in the
-header, so that `unmixnet unmix` and `unmixnet check` read it as it is.
+CSV and Parquet are made a few thousand rows at a time, however long the session was. The CSV names its units in the
+header, so that `unmixnet unmix` and `unmixnet check` read it.
 """
 
 import csv
@@ -18,7 +18,7 @@ from unmixnet.live.sample import Sample
 from unmixnet.live.store import Store
 from unmixnet.live.store_file import units_of
 
-__all__ = ["csv_chunks", "export_csv", "export_osmell", "export_parquet", "recording_osmell"]
+__all__ = ["csv_chunks", "export_parquet", "recording_osmell"]
 
 _ROWS_AT_ONCE = 4096
 
@@ -30,16 +30,6 @@ def csv_chunks(store: Store, session: int, start_s: float = -math.inf, end_s: fl
     yield _csv([["time_s", *names]])
     for samples in _batches(store.samples(session, start_s, end_s)):
         yield _csv([[_number(sample.time_s), *map(_number, sample.values)] for sample in samples])
-
-
-def export_csv(
-    store: Store, path: str | Path, session: int, start_s: float = -math.inf, end_s: float = math.inf
-) -> Path:
-    """Write a CSV file."""
-    with replacing(path) as part, part.open("wb") as file:
-        for chunk in csv_chunks(store, session, start_s, end_s):
-            file.write(chunk)
-    return Path(path)
 
 
 def export_parquet(
@@ -76,13 +66,6 @@ def recording_osmell(store: Store, recording: int) -> bytes:
     ]
     began = datetime.fromisoformat(store.session(span.session).started) + timedelta(seconds=start_s)
     return osmell_bytes(store.recording(recording), events, recorded=began, notes=span.name or None)
-
-
-def export_osmell(store: Store, path: str | Path, recording: int) -> Path:
-    """Write an `.osmell` file of one recording."""
-    with replacing(path) as part:
-        part.write_bytes(recording_osmell(store, recording))
-    return Path(path)
 
 
 def _batches(samples: Iterator[Sample]) -> Iterator[list[Sample]]:
