@@ -5,8 +5,9 @@
     answer = um.unmix(um.load_model("smellnet-mixture"), um.read_recording("a.csv"))
     result = um.simulate(um.load_simulation("jar.toml"))
 
-The names below, and what `unmixnet.physics` and `unmixnet.metrics` export, are the public interface. Every other module
-is private and may change without notice.
+The names in `__all__`, and what `unmixnet.physics` and `unmixnet.metrics` export, are the public interface. Every other
+module is private and may change without notice. Only `UnmixError` and its subclasses are raised on purpose. A name is
+loaded when it is first used: `import unmixnet` loads neither jax nor NumPy.
 """
 
 from importlib import import_module

@@ -10,6 +10,13 @@ class UnmixError(Exception):
         problem: what was seen and what was expected, one sentence without a full stop.
         where: file, line, key, cell or sensor that it concerns; may be empty.
         remedy: one thing to try, in the imperative.
+
+    >>> import unmixnet as um
+    >>> try:
+    ...     um.load_model("smelnet")
+    ... except um.UnmixError as error:
+    ...     print(error.remedy)
+    Name a packaged bundle, or the folder that `unmixnet train` wrote
     """
 
     def __init__(self, problem: str, *, where: str = "", remedy: str = "") -> None:

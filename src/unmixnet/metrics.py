@@ -36,7 +36,12 @@ __all__ = [
 
 
 def mae(predicted: np.ndarray, true: np.ndarray, weight: np.ndarray | None = None) -> float:
-    """Mean |â − a| over samples and components."""
+    """Mean |â − a| over samples and components.
+
+    >>> import numpy as np, unmixnet as um
+    >>> um.metrics.mae(np.array([[0.75, 0.25]]), np.array([[0.5, 0.5]]))
+    0.25
+    """
     predicted, true, weight = _checked(predicted, true, weight)
     return float(weight @ np.abs(predicted - true).mean(axis=1) / weight.sum())
 

@@ -1,1 +1,4 @@
-"""Bundles that ship with the package, one folder each."""
+"""Bundles that ship with the package, one folder each.
+
+Private: nothing here is part of the public interface.
+"""

@@ -1,4 +1,7 @@
-"""The `unmixnet` command. Subcommands import what they need when they run, so `--help` answers at once."""
+"""The `unmixnet` command. Subcommands import what they need when they run, so `--help` answers at once.
+
+Private: nothing here is part of the public interface.
+"""
 
 import os
 import sys

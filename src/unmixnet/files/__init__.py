@@ -7,6 +7,8 @@
 A folder holds `manifest.json` (name, size and SHA-256 of every file), `weights.safetensors` and the documents.
 The digests show accident and tampering in transit; they are not a signature, so compare the digest of the whole
 with one that came by a trusted way if its origin matters.
+
+Private: nothing here is part of the public interface.
 """
 
 from importlib import import_module

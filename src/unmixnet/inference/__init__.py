@@ -1,1 +1,4 @@
-"""From a recording to an answer: cut, read, solve, calibrate, and say how far to trust it."""
+"""From a recording to an answer: cut, read, solve, calibrate, and say how far to trust it.
+
+Private: import the public names from `unmixnet`.
+"""

@@ -60,7 +60,15 @@ class ClosureReport:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """The answer for one recording. K components, M channels, T samples, n windows."""
+    """The answer for one recording. K components, M channels, T samples, n windows.
+
+    >>> import unmixnet as um
+    >>> answer = um.unmix(um.load_model("simulated"), um.read_recording(um.example_recording()))
+    >>> isinstance(answer, um.Answer), answer.trusted, answer.channels
+    (True, True, ('MOX1', 'MOX2', 'MOX3', 'MOX4'))
+    >>> bool(abs(answer.ratios.sum() - 1) < 1e-9)
+    True
+    """
 
     recording: str
     model: str

@@ -46,6 +46,8 @@ def trace_of(recording: Recording, preprocessing: Preprocessing, *, rate_Hz: flo
         window: rows that the trace must have at least.
     """
     chosen = _selected(recording, preprocessing.channels)
+    if len(chosen) < 2:  # no rate and no baseline can be taken from it
+        raise _too_short(recording, len(chosen), rate_Hz, window, None)
     whole, filled = without_gaps(chosen)
     rate = whole.sample_rate_Hz
     signal = preprocessing.signal(whole)

@@ -1,1 +1,4 @@
-"""Simulating a chamber: its parts, ready-made ones, TOML files, the solver on it, and its validation."""
+"""Simulating a chamber: its parts, ready-made ones, TOML files, the solver on it, and its validation.
+
+Private: import the public names from `unmixnet`.
+"""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from unmixnet.errors import ChamberError
-from unmixnet.simulation.chamber import Cell, Chamber, Edge, Kind, Sensor
+from unmixnet.simulation.chamber import Cell, Chamber, Edge, Kind, Sensor, check_positive, is_number
 
 __all__ = ["BUILDERS", "box", "chain", "flow_through", "portable_enose", "two_bulbs"]
 
@@ -19,9 +19,13 @@ def chain(
     """A straight tube of `n_cells` equal cells; the first is the source, sensors sit at the far end.
 
     With `fixed_ends` the first and last cell hold a given composition instead (a diffusion tube).
+
+    >>> import unmixnet as um
+    >>> [cell.kind for cell in um.chain(4).cells]
+    ['source', 'gas', 'gas', 'sensor']
     """
-    if n_cells < 2:
-        raise ChamberError(f"n_cells is {n_cells}, expected at least 2", where="chain", remedy="Use two cells or more")
+    _check_counts("chain", n_cells=(n_cells, 2), sensors=(sensors, 0))
+    _check_sizes("chain", length_m=length_m, area_m2=area_m2)
     step = length_m / n_cells
     ends: tuple[Kind, Kind] = ("fixed", "fixed") if fixed_ends else ("source", "sensor")
     inner: list[Kind] = ["gas"] * (n_cells - 2)
@@ -39,9 +43,16 @@ def box(
     size_m: tuple[float, float, float] = (0.1, 0.1, 0.1),
     sensors: int = 4,
 ) -> Chamber:
-    """A rectangular box of nx × ny × nz cells; source in the first corner, sensors spread over the last cells."""
+    """A rectangular box of nx × ny × nz cells; source in the first corner, sensors spread over the last cells.
+
+    >>> import unmixnet as um
+    >>> len(um.box(3, 2, 2).cells)
+    12
+    """
     counts = (nx, ny, nz)
-    if min(counts) < 1 or nx * ny * nz < 2:
+    _check_counts("box", nx=(nx, 1), ny=(ny, 1), nz=(nz, 1), sensors=(sensors, 0))
+    _check_sizes("box", size_m=_several(size_m, 3, "box", "size_m"))
+    if nx * ny * nz < 2:
         raise ChamberError(f"the box is {nx}×{ny}×{nz} cells", where="box", remedy="Use two cells or more")
     spacing = [size / count for size, count in zip(size_m, counts, strict=True)]
     volume = float(np.prod(spacing))
@@ -76,9 +87,14 @@ def two_bulbs(
     """The two bulbs of Duncan & Toor (1962) joined by a capillary resolved into `n_capillary` cells.
 
     Length over area is the effective one, 258.1 cm⁻¹, that includes the end effects.
+
+    >>> import unmixnet as um
+    >>> len(um.two_bulbs(16).edges)
+    17
     """
-    if n_capillary < 1:
-        raise ChamberError("the capillary has no cells", where="two_bulbs", remedy="Set n_capillary to 1 or more")
+    _check_counts("two_bulbs", n_capillary=(n_capillary, 1))
+    _check_sizes("two_bulbs", length_m=length_m, length_over_area_per_m=length_over_area_per_m)
+    _check_sizes("two_bulbs", volumes_m3=_several(volumes_m3, 2, "two_bulbs", "volumes_m3"))
     area, step = length_m / length_over_area_per_m, length_m / n_capillary
     inside = [Cell(f"capillary{i}", step * area) for i in range(n_capillary)]
     cells = [Cell("bulb1", volumes_m3[0]), *inside, Cell("bulb2", volumes_m3[1])]
@@ -96,9 +112,15 @@ def flow_through(
     flow_m3_s: float = 300e-6 / 60,
     sensors: int = 4,
 ) -> Chamber:
-    """A measuring cell with gas flowing through: inlet first, outlet last, sensors along the way."""
-    if n_cells < 2:
-        raise ChamberError(f"n_cells is {n_cells}", where="flow_through", remedy="Use two cells or more")
+    """A measuring cell with gas flowing through: inlet first, outlet last, sensors along the way.
+
+    >>> import unmixnet as um
+    >>> round(1e6 * 60 * um.flow_through().cells[0].inlet_m3_s)  # ml/min
+    300
+    """
+    _check_counts("flow_through", n_cells=(n_cells, 2), sensors=(sensors, 0))
+    _check_sizes("flow_through", volume_m3=volume_m3, length_m=length_m)
+    _check_flow("flow_through", flow_m3_s)
     area, step = volume_m3 / length_m, length_m / n_cells
     cells = [Cell(f"c{i}", volume_m3 / n_cells, "sensor") for i in range(n_cells)]
     cells[0] = Cell("c0", volume_m3 / n_cells, "source", inlet_m3_s=flow_m3_s)
@@ -112,7 +134,13 @@ def portable_enose(*, sensors: tuple[str, ...] = ("NO2", "C2H5OH", "VOC", "CO"),
     """A hand-held e-nose over a sample jar: headspace, throat, four sensor cells in a ring, lid and vent (8 cells).
 
     A gentle draught (2 ml/s) is drawn through the throat, past the sensors and out of the vent.
+
+    >>> import unmixnet as um
+    >>> [sensor.cell for sensor in um.portable_enose().sensors]
+    ['board0', 'board1', 'board2', 'board3']
     """
+    _check_flow("portable_enose", flow_m3_s)
+    _several(sensors, None, "portable_enose", "sensors")
     ring = [f"board{i}" for i in range(4)]
     cells = (
         Cell("headspace", 60e-6, "source", inlet_m3_s=flow_m3_s),
@@ -131,6 +159,38 @@ def portable_enose(*, sensors: tuple[str, ...] = ("NO2", "C2H5OH", "VOC", "CO"),
         Edge("lid", "vent", 0.02, throat, flow_m3_s / throat),
     )
     return Chamber(cells, edges, tuple(Sensor(name, ring[m % 4]) for m, name in enumerate(sensors)))
+
+
+_MOST = 100_000
+"""Cells or sensors of a chamber; more is a mistake."""
+
+
+def _check_counts(where: str, **counts: tuple[object, int]) -> None:
+    """Refuse what is no whole number, or fewer than the builder needs; each count comes with its least value."""
+    for name, (value, least) in counts.items():
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= _MOST:
+            problem = f"{name} is {value!r}, expected a whole number from {least} to {_MOST:,}"
+            raise ChamberError(problem, where=where, remedy=f"Correct {name}")
+
+
+def _check_sizes(where: str, **sizes: object) -> None:
+    for name, value in sizes.items():
+        for size in value if isinstance(value, tuple) else (value,):
+            check_positive(size, name, where)
+
+
+def _check_flow(where: str, flow_m3_s: object) -> None:
+    if not is_number(flow_m3_s) or flow_m3_s < 0:
+        problem = f"flow_m3_s is {flow_m3_s!r}, expected a flow that is not negative"
+        raise ChamberError(problem, where=where, remedy="Give the flow in m³/s, 0 for still air")
+
+
+def _several(values: object, number: int | None, where: str, name: str) -> tuple[object, ...]:
+    """The values of an argument that takes several: a tuple or list, of so many if a number is given."""
+    if not isinstance(values, tuple | list) or number not in (None, len(values)):
+        problem = f"{name} is {values!r}, expected {number or 'several'} values"
+        raise ChamberError(problem, where=where, remedy=f"Give {name} as a tuple")
+    return tuple(values)
 
 
 BUILDERS = {

@@ -3,8 +3,10 @@
 NumPy in, NumPy out; `Chamber.geometry()` and `.velocities()` are what the laws in `unmixnet.physics` see.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from unmixnet.physics.advection import Velocities
     from unmixnet.physics.geometry import Geometry
 
-__all__ = ["KINDS", "Cell", "Chamber", "Edge", "Sensor"]
+__all__ = ["KINDS", "Cell", "Chamber", "Edge", "Sensor", "check_positive", "is_number"]
 
 Kind = Literal["source", "gas", "wall", "sensor", "outlet", "fixed"]
 KINDS: tuple[Kind, ...] = ("source", "gas", "wall", "sensor", "outlet", "fixed")
@@ -25,7 +27,12 @@ _CONTINUITY = 1e-6
 
 @dataclass(frozen=True)
 class Cell:
-    """A well-mixed volume of gas."""
+    """A well-mixed volume of gas.
+
+    >>> import unmixnet as um
+    >>> um.Cell("jar", volume_m3=1e-4, kind="source").kind
+    'source'
+    """
 
     name: str
     volume_m3: float
@@ -38,7 +45,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Edge:
-    """An interface between two cells; flows and fluxes are positive from tail to head."""
+    """An interface between two cells; flows and fluxes are positive from tail to head.
+
+    >>> import unmixnet as um
+    >>> um.Edge("jar", "nose", length_m=0.05, area_m2=1e-4).velocity_m_s
+    0.0
+    """
 
     tail: str
     head: str
@@ -49,7 +61,12 @@ class Edge:
 
 @dataclass(frozen=True)
 class Sensor:
-    """A sensor and the cell that it breathes."""
+    """A sensor and the cell that it breathes.
+
+    >>> import unmixnet as um
+    >>> um.Sensor("MOX1", cell="nose").cell
+    'nose'
+    """
 
     name: str
     cell: str
@@ -61,6 +78,15 @@ class Chamber:
 
     Construction refuses what cannot exist (disconnected parts, non-positive sizes, dangling sensors, flows that violate
     continuity) with the place and the remedy.
+
+    >>> import unmixnet as um
+    >>> cells = (um.Cell("jar", 1e-4, "source"), um.Cell("nose", 2e-5, "sensor"))
+    >>> pipe = um.Edge("jar", "nose", length_m=0.05, area_m2=1e-4)
+    >>> um.Chamber(cells, (pipe,), (um.Sensor("MOX1", "nose"),)).volume_m3
+    array([1.e-04, 2.e-05])
+    >>> um.Chamber(cells, (), ())
+    Traceback (most recent call last):
+    unmixnet.errors.ChamberError: ...
     """
 
     cells: tuple[Cell, ...]
@@ -69,9 +95,8 @@ class Chamber:
     index: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "cells", tuple(self.cells))
-        object.__setattr__(self, "edges", tuple(self.edges))
-        object.__setattr__(self, "sensors", tuple(self.sensors))
+        for name, kind in (("cells", Cell), ("edges", Edge), ("sensors", Sensor)):
+            object.__setattr__(self, name, _parts(getattr(self, name), kind, name))
         _check_cells(self.cells)
         object.__setattr__(self, "index", {cell.name: i for i, cell in enumerate(self.cells)})
         _check_edges(self.edges, self.index)
@@ -157,6 +182,31 @@ class Chamber:
         )
 
 
+def is_number(value: object) -> bool:
+    """Whether a value is a finite number."""
+    return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def check_positive(value: object, name: str, where: str) -> None:
+    """Refuse what is no positive number."""
+    if not is_number(value) or value <= 0:
+        raise ChamberError(f"{name} is {value!r}, expected a positive number", where=where, remedy=f"Correct {name}")
+
+
+def _parts(values: object, kind: type, name: str) -> tuple:
+    """The cells, edges or sensors of a chamber; their names must be text."""
+    parts = tuple(values) if isinstance(values, Iterable) else (values,)
+    for i, part in enumerate(parts):
+        if not isinstance(part, kind):
+            remedy = f"Give a sequence of {kind.__name__}"
+            raise ChamberError(f"{part!r} is no {kind.__name__}", where=f"{name}[{i}]", remedy=remedy)
+        for key in ("name", "tail", "head", "cell"):
+            if not isinstance(getattr(part, key, ""), str):
+                problem = f"{key} is {getattr(part, key)!r}, expected text"
+                raise ChamberError(problem, where=f"{name}[{i}]", remedy="Name cells and sensors by text")
+    return parts
+
+
 def _check_cells(cells: Sequence[Cell]) -> None:
     if not cells:
         raise ChamberError("a chamber needs at least one cell", where="cells", remedy="Add a cell with a volume")
@@ -168,9 +218,9 @@ def _check_cells(cells: Sequence[Cell]) -> None:
         seen.add(cell.name)
         if cell.kind not in KINDS:
             raise ChamberError(f"unknown kind {cell.kind!r}", where=where, remedy=f"Use one of {', '.join(KINDS)}")
-        _check_positive(cell.volume_m3, "volume_m3", where)
+        check_positive(cell.volume_m3, "volume_m3", where)
         for flow, name in ((cell.inlet_m3_s, "inlet_m3_s"), (cell.outlet_m3_s, "outlet_m3_s")):
-            if not (np.isfinite(flow) and flow >= 0):
+            if not is_number(flow) or flow < 0:
                 raise ChamberError(
                     f"{name} is {flow}, expected a flow that is not negative",
                     where=where,
@@ -188,9 +238,9 @@ def _check_edges(edges: Sequence[Edge], index: dict[str, int]) -> None:
                 )
         if edge.tail == edge.head:
             raise ChamberError("the edge joins a cell to itself", where=where, remedy="Remove it")
-        _check_positive(edge.length_m, "length_m", where)
-        _check_positive(edge.area_m2, "area_m2", where)
-        if not np.isfinite(edge.velocity_m_s):
+        check_positive(edge.length_m, "length_m", where)
+        check_positive(edge.area_m2, "area_m2", where)
+        if not is_number(edge.velocity_m_s):
             raise ChamberError(f"velocity_m_s is {edge.velocity_m_s}", where=where, remedy="Give a finite velocity")
 
 
@@ -243,11 +293,6 @@ def _check_continuity(chamber: Chamber) -> None:
                 where=f"cell {cell.name}",
                 remedy="Balance the velocities, inlet and outlet of this cell",
             )
-
-
-def _check_positive(value: float, name: str, where: str) -> None:
-    if not (np.isfinite(value) and value > 0):
-        raise ChamberError(f"{name} is {value}, expected a positive number", where=where, remedy=f"Correct {name}")
 
 
 def _nearest(name: str, index: dict[str, int]) -> str:

@@ -1,10 +1,12 @@
 """A simulation as a TOML file: every key checked, every mistake answered with its line and a remedy."""
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from unmixnet.errors import ConfigError
 from unmixnet.files.reading import read_text
 from unmixnet.files.toml import Section, parse_toml
 
@@ -17,6 +19,10 @@ def _as_list(value: Any) -> Any:
 
 PerOdorant = Annotated[list[float], BeforeValidator(_as_list)]
 """One number per odorant, or a single number for all of them."""
+Amounts = Annotated[list[Annotated[float, Field(ge=0)]], BeforeValidator(_as_list)]
+"""The same, none of them negative."""
+Times = Annotated[list[Annotated[float, Field(gt=0)]], BeforeValidator(_as_list)]
+"""The same, all of them positive."""
 
 
 class CellSection(Section):
@@ -65,7 +71,7 @@ class ChamberSection(Section):
 class ConditionsSection(Section):
     """`[conditions]`."""
 
-    temperature_K: float = Field(298.15, gt=0)
+    temperature_K: float = Field(298.15, gt=0, le=5000)
     """Gas temperature."""
     humidity_g_m3: float = Field(10.0, ge=0)
     """Absolute humidity."""
@@ -89,11 +95,11 @@ class SourceSection(Section):
 
     profile: Literal["rise-decay", "constant", "tabulated"] = "rise-decay"
     """How release goes in time."""
-    amount_mol: PerOdorant
+    amount_mol: Amounts
     """Moles over the recording; for a constant profile moles per second."""
-    tau_rise_s: PerOdorant = [5.0]
+    tau_rise_s: Times = [5.0]
     """Rise of a rise–decay profile."""
-    tau_decay_s: PerOdorant = [60.0]
+    tau_decay_s: Times = [60.0]
     """Decay of a rise–decay profile."""
     times_s: list[float] = []
     """Knots of a tabulated profile."""
@@ -123,9 +129,9 @@ class SensorSection(Section):
     """Unique name; a builder's sensor of this name brings its cell."""
     cell: str | None = None
     """Cell that it breathes; may be left out if the builder already places a sensor of this name."""
-    k_ads_m3_mol_s: PerOdorant
+    k_ads_m3_mol_s: Amounts
     """Adsorption rate constants."""
-    k_des_per_s: PerOdorant
+    k_des_per_s: Amounts
     """Desorption rate constants."""
     sites_mol: float = Field(1e-12, ge=0)
     """Surface sites: what a full monolayer takes from the gas."""
@@ -155,7 +161,7 @@ class SensorSection(Section):
     """Change of ln(gain) with ln(humidity)."""
     tau_rise_s: float = Field(3.0, gt=0)
     """Lag while the signal leaves its baseline."""
-    tau_recovery_s: float | None = None
+    tau_recovery_s: float | None = Field(None, gt=0)
     """Lag while it returns; as `tau_rise_s` if left out."""
 
 
@@ -200,12 +206,15 @@ class SimulationConfig(Section):
 def load_simulation(path: str | Path) -> SimulationConfig:
     """Read a simulation file.
 
-    >>> import unmixnet as um
-    >>> from pathlib import Path
-    >>> _ = Path("nose.toml").write_text(um.example("enose"), encoding="utf-8")
-    >>> um.load_simulation("nose.toml").run.duration_s
-    180.0
+        >>> import unmixnet as um
+        >>> import os
+    from pathlib import Path
+        >>> _ = Path("nose.toml").write_text(um.example("enose"), encoding="utf-8")
+        >>> um.load_simulation("nose.toml").run.duration_s
+        180.0
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ConfigError(f"a {type(path).__name__} was given, expected a path", remedy="Give the path of a TOML file")
     path = Path(path)
     text = read_text(path)
     config = parse_simulation(text, name=str(path))
@@ -222,8 +231,10 @@ def parse_simulation(text: str, *, name: str = "<text>") -> SimulationConfig:
     >>> import unmixnet as um
     >>> um.parse_simulation(um.example("enose")).run.dt_s
     0.25
-    >>> um.parse_simulation("[run]\nduration = 3")
+    >>> um.parse_simulation("chambre = 3")
     Traceback (most recent call last):
     unmixnet.errors.ConfigError: ...
     """
+    if not isinstance(text, str):
+        raise ConfigError(f"a {type(text).__name__} was given, expected text", where=name, remedy="Give TOML as text")
     return parse_toml(text, SimulationConfig, name=name)

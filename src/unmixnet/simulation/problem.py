@@ -41,9 +41,20 @@ class Problem:
 
 
 def build(config: SimulationConfig) -> Problem:
-    """Turn a checked configuration into arrays; runs under the floating type that it asks for."""
+    """Turn a checked configuration into arrays; runs under the floating type that it asks for.
+
+    >>> import unmixnet as um
+    >>> problem = um.build(um.parse_simulation(um.example("enose")))
+    >>> problem.n_steps * problem.dt_s
+    180.0
+    """
     import jax
 
+    if not isinstance(config, SimulationConfig):
+        raise ConfigError(
+            f"a {type(config).__name__} was given, expected a simulation",
+            remedy="Read one with load_simulation or parse_simulation",
+        )
     with jax.enable_x64(config.run.dtype == "float64"):
         return _build(config)
 

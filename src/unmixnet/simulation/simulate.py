@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from unmixnet.errors import SolveError
+from unmixnet.errors import ConfigError, SolveError
 from unmixnet.simulation.chamber import Chamber
 from unmixnet.simulation.config import SimulationConfig
 from unmixnet.simulation.problem import Problem, build
@@ -50,13 +50,23 @@ def simulate(problem: Problem | SimulationConfig, *, start: "State | None" = Non
     """Run a simulation from the problem's own start, or from a given state.
 
     With `throw` a failed solve raises `SolveError` naming the operator and the step; without, it has a status.
+
+    >>> import unmixnet as um
+    >>> result = um.simulate(um.parse_simulation(um.example("enose")))
+    >>> result.readout.shape, result.status
+    ((720, 4), 'ok')
+    >>> bool(abs(result.ledger).max() < 1e-9)  # no mole appears or vanishes
+    True
     """
     import jax
     import jax.numpy as jnp
 
-    from unmixnet.physics.state import Status
+    from unmixnet.physics.state import State, Status
 
-    problem = build(problem) if isinstance(problem, SimulationConfig) else problem
+    problem = problem if isinstance(problem, Problem) else build(problem)
+    if start is not None and not isinstance(start, State):
+        seen = f"a {type(start).__name__} was given, expected a state"
+        raise ConfigError(seen, where="start", remedy="Give the `final` of another simulation")
     with jax.enable_x64(problem.dtype == "float64"):
         begin = problem.start if start is None else start
         dt = jnp.asarray(problem.dt_s, float)

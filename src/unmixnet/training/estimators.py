@@ -186,18 +186,20 @@ class _TraceEstimator(BaseEstimator):
             names = tuple(str(row) for row in np.flatnonzero(rows))
             return Examples(traces[rows], np.full(rows.sum(), T), targets[rows], names, names)
 
-        ready = Preprocessing(
+        preprocessing = Preprocessing(
             tuple(f"sensor {m + 1}" for m in range(M)),
             "recording" if self.start == "clean air" else "none",
             mean=tuple(self.mean_.tolist()),
             sd=tuple(self.sd_.tolist()),
         )
         train = examples(~held)
-        air, sign = clean_air(ready, train)
+        air, sign = clean_air(preprocessing, train)
         components = tuple(f"component {i + 1}" for i in range(targets.shape[1]))
         validation = examples(held) if held.any() else None
         sessions = () if groups is None else tuple(str(name) for name in np.asarray(groups)[~held])
-        return Prepared(self._config(T, classes=classes), components, ready, train, validation, air, sign, sessions)
+        return Prepared(
+            self._config(T, classes=classes), components, preprocessing, train, validation, air, sign, sessions
+        )
 
     def _ratios(self, X: Any) -> np.ndarray:
         from unmixnet.model.predict import window_ratios
@@ -225,7 +227,15 @@ def _held_out(n: int, groups: Any, seed: int) -> np.ndarray:
 
 
 class UnmixRegressor(RegressorMixin, _TraceEstimator):
-    """Shares of the substances of a mixture."""
+    """Shares of the substances of a mixture.
+
+    >>> import numpy as np, unmixnet as um
+    >>> shares = np.eye(2)[[0, 1, 0, 1]]
+    >>> traces = np.cumsum(np.repeat(shares[:, None], 10, axis=1), axis=1)  # (recordings, time, sensors)
+    >>> model = um.UnmixRegressor(model="mlp", epochs=30).fit(traces, shares)
+    >>> model.predict(traces).argmax(axis=1)
+    array([0, 1, 0, 1])
+    """
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> "UnmixRegressor":
         """Train on traces and shares; `groups` (sessions, days) keep validation honest."""
@@ -253,7 +263,14 @@ class UnmixRegressor(RegressorMixin, _TraceEstimator):
 
 
 class OdorClassifier(ClassifierMixin, _TraceEstimator):
-    """One substance out of many."""
+    """One substance out of many.
+
+    >>> import numpy as np, unmixnet as um
+    >>> traces = np.cumsum(np.repeat(np.eye(2)[[0, 1, 0, 1]][:, None], 10, axis=1), axis=1)
+    >>> model = um.OdorClassifier(model="mlp", epochs=30).fit(traces, ["mint", "clove", "mint", "clove"])
+    >>> model.predict(traces).tolist()
+    ['mint', 'clove', 'mint', 'clove']
+    """
 
     def fit(self, X: Any, y: Any, groups: Any = None) -> "OdorClassifier":
         """Train on traces and names; `groups` (sessions, days) keep validation honest."""
