@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, settings
 jax.config.update("jax_enable_x64", True)
 # Shapes and types are checked in tests, and only there, wherever arrays carry them; not in the reader, whose speed is
 # a law of its own.
-_OF_TRAINING = ("epoch", "loss", "mixing", "virtual")
-_SHAPED = ("physics", "baselines", "model", "objective", *(f"training.{part}" for part in _OF_TRAINING))
+_OF_TRAINING = ("augmentation", "epoch", "losses", "objective")
+_SHAPED = ("physics", "model", *(f"training.{part}" for part in _OF_TRAINING))
 jaxtyping.install_import_hook([f"unmixnet.{part}" for part in _SHAPED], "beartype.beartype")
 
 _QUIET = [HealthCheck.too_slow, HealthCheck.data_too_large]

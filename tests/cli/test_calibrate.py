@@ -30,7 +30,7 @@ def _small():
     """A small data set under a name of its own."""
     with pytest.MonkeyPatch.context() as patch:
         hurried(patch)
-        patch.setattr(protocol_setup, "recipe", lambda name: parse_training(RECIPE))
+        patch.setattr(setup, "recipe", lambda name: parse_training(RECIPE))
         patch.setattr(command, "protocol_fold", lambda name, root: turn(truth()))
         yield
 

@@ -23,7 +23,7 @@ TIMELESS = LEVEL[[0, 1, 2, 3, 5]]
 
 @quick_jit
 def found(reader, Y):
-    return reader.found(Y)
+    return reader.statistics(Y)
 
 
 @quick_jit

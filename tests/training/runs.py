@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from unmixnet.model.baselines import BASELINES
-from unmixnet.training.epoch import Arrays, EpochReport, Plan
+from unmixnet.training.epoch import Arrays, EpochReport, TrainingPlan
 
 T, M, K = 12, 2, 3
-PLAN = Plan(epochs=4, patience=10, batch=2, rate=1e-3)
+PLAN = TrainingPlan(epochs=4, patience=10, batch=2, rate=1e-3)
 
 
 def arrays(n: int = 4, v: int = 2, dtype=np.float32, seed: int = 0) -> Arrays:

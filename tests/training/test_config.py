@@ -11,11 +11,11 @@ import pytest
 import unmixnet
 from unmixnet.errors import ConfigError
 from unmixnet.model.settings import Settings
+from unmixnet.training.augmentation import NuisanceSpread
 from unmixnet.training.config import ModelSection, TrainConfig, TrainingSection, load_training, parse_training
-from unmixnet.training.epoch import Plan
+from unmixnet.training.epoch import TrainingPlan
 from unmixnet.training.losses import Weights
 from unmixnet.training.objective import BatchOptions
-from unmixnet.training.virtual import Nuisance
 
 ROOT = Path(__file__).parents[2]
 TEXT = """
@@ -36,7 +36,7 @@ rate = 2e-3
 def test_what_is_not_said_is_the_default():
     config = parse_training('[data]\nprotocol = "folder:all"\n')
     assert config.settings == Settings()
-    assert config.plan == Plan()
+    assert config.plan == TrainingPlan()
     assert config.recipe.mixing == "none"
     assert config.recipe.weights == config.objective == Weights()
 
@@ -54,11 +54,11 @@ def test_every_default_stands_in_one_place():
     assert not restated(ModelSection)
     assert not restated(TrainingSection)
     assert issubclass(ModelSection, Settings)
-    assert issubclass(TrainingSection, Plan)
+    assert issubclass(TrainingSection, TrainingPlan)
     assert issubclass(TrainingSection, BatchOptions)
     assert TrainConfig.model_fields["objective"].annotation is Weights
     assert TrainConfig.model_fields["objective"].default == Weights()
-    for item in fields(Nuisance):
+    for item in fields(NuisanceSpread):
         assert getattr(TrainingSection(), f"virtual_{item.name}") == item.default
 
 

@@ -14,9 +14,8 @@ from tests.cases import float32
 from tests.model.tiny import QUICK, finite
 from tests.model.tiny import model as tiny_model
 from unmixnet.training import epoch as epoch_module
-from unmixnet.training.checkpoint import load_checkpoint
 from unmixnet.training.epoch import (
-    Plan,
+    TrainingPlan,
     _order,
     _pace,
     _windows,
@@ -28,7 +27,7 @@ from unmixnet.training.epoch import (
 )
 from unmixnet.training.losses import Weights
 from unmixnet.training.objective import Recipe, batch_loss
-from unmixnet.training.trainer import TrainingError, fit
+from unmixnet.training.trainer import TrainingError, fit, load_checkpoint
 
 from .runs import PLAN, T, arrays, fingerprint, lines, mlp
 
@@ -197,7 +196,7 @@ def test_every_recording_is_seen_in_an_epoch(n, batch, steps):
 
 @pytest.mark.parametrize("windows", [1, 3])
 def test_every_recording_gives_its_number_of_windows(windows):
-    plan = Plan(windows=windows, batch=4)
+    plan = TrainingPlan(windows=windows, batch=4)
     order = _order(8, plan, np.random.default_rng(0))
     assert order.shape == (2 * windows, 4)
     assert (np.bincount(order.ravel(), minlength=8) == windows).all()

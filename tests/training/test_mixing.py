@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.cases import seeds
 from tests.model.tiny import quick_jit
-from unmixnet.training.mixing import combined, mixed_batch, with_session
+from unmixnet.training.augmentation import combined, mixed_batch, with_session
 
 T, M, B, K = 6, 2, 8, 3
 AIR, SD, SIGN = jnp.asarray([-2.0, 3.0]), jnp.asarray([0.5, 2.0]), jnp.asarray([1.0, -1.0])

@@ -38,7 +38,7 @@ def ready_for(train_records, validation=()):
 
 def test_validation_recordings_leave_the_statistics_alone():
     far = [recording(seed=9, parts=(0, 0, 1)), recording(seed=8)]
-    assert ready_for(recordings(), far).ready == ready_for(recordings()).ready
+    assert ready_for(recordings(), far).preprocessing == ready_for(recordings()).preprocessing
 
 
 def test_arrays_hold_traces_windows_and_the_recording_of_each_window():
@@ -67,7 +67,7 @@ def test_sessions_are_numbered_and_unknown_ones_count_as_one():
 
 def test_channels_that_not_every_recording_has_are_left_out():
     prepared = ready_for([recording(), recording(seed=1, channels=("s1",))])
-    assert prepared.ready.channels == ("s1",)
+    assert prepared.preprocessing.channels == ("s1",)
     with pytest.raises(ConfigError, match="share no channel"):
         ready_for([recording(), recording(seed=1, channels=("other",))])
 

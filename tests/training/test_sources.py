@@ -7,10 +7,10 @@ import pytest
 
 from tests.inference.bundle import tiny
 from unmixnet.errors import ConfigError
-from unmixnet.inference.bundle.bundle import overlap, seen_recording
+from unmixnet.inference.bundle.bundle import overlap
 from unmixnet.recordings.reader import read_recording
 from unmixnet.training.config import load_training, parse_training
-from unmixnet.training.sources import sources_of
+from unmixnet.training.examples import training_recordings
 
 
 def test_validation_takes_whole_sessions_and_nothing_twice():
@@ -24,21 +24,21 @@ def test_validation_takes_whole_sessions_and_nothing_twice():
 def test_a_folder_protocol_without_a_folder_says_so():
     config = parse_training('[data]\nprotocol = "folder:all"')
     with pytest.raises(ConfigError, match="needs a folder"):
-        sources_of(config)
+        training_recordings(config)
 
 
 def test_a_folder_without_labels_says_so(tmp_path):
     (tmp_path / "a.csv").write_text(tiny.csv_text(tiny.counts(np.eye(3)[0], 0)))
     config = parse_training(f'[data]\nprotocol = "folder:all"\nfolder = "{tmp_path}"')
     with pytest.raises(ConfigError, match="no recording of this folder has a label"):
-        sources_of(config)
+        training_recordings(config)
 
 
 def test_a_fold_that_does_not_exist_is_refused():
     config = load_training(tiny.folder() / "tiny.toml")
     data = config.data.model_copy(update={"protocol": "folder:leave-session-out", "fold": 6})
     with pytest.raises(ConfigError, match="fold 6 of folder:leave-session-out, which has 6"):
-        sources_of(config.model_copy(update={"data": data}))
+        training_recordings(config.model_copy(update={"data": data}))
 
 
 def test_a_copy_under_another_name_is_recognised():

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 from unmixnet.files import ArtefactError
-from unmixnet.training.checkpoint import load_checkpoint
 from unmixnet.training.epoch import start_state
 from unmixnet.training.objective import Recipe
-from unmixnet.training.trainer import fit
+from unmixnet.training.trainer import fit, load_checkpoint
 
 from .runs import PLAN, Scripted, T, arrays, lines, mlp
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.cases import seeds
 from tests.model.tiny import K, M, T, finite, largest, model, quick_jit
+from unmixnet.training.augmentation import Leftover, NuisanceSpread, bank_of, random_ratios, virtual_batch
 from unmixnet.training.losses import mixture_loss
-from unmixnet.training.virtual import Leftover, Nuisance, bank_of, random_ratios, virtual_batch
 
 from .runs import with_values
 
@@ -22,7 +22,7 @@ QUIET = {"gain": 0.0, "offset": 0.0, "strength": 0.0, "noise": 0.0}
 @quick_jit
 def made(model, key, nuisance, leftover):
     """Virtual recordings, what the solver makes of their true shares, and the slopes of the encoder's loss on them."""
-    told = with_values(Nuisance(), **nuisance)
+    told = with_values(NuisanceSpread(), **nuisance)
 
     def loss(model):
         bank = bank_of(model, 8, T, told, key, leftover=leftover)

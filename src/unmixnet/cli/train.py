@@ -13,7 +13,7 @@ from unmixnet.cli.output import Bar, bold, message, print_json, print_table, pro
 if TYPE_CHECKING:
     from unmixnet.recordings.recording import Recording
     from unmixnet.training.config import TrainConfig
-    from unmixnet.training.few_shot import Taught
+    from unmixnet.training.few_shot import FewShotModel
     from unmixnet.training.few_shot import Watch as StageWatch
     from unmixnet.training.trainer import Fit
 
@@ -97,10 +97,10 @@ def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path |
     from unmixnet.inference.bundle import save_bundle
     from unmixnet.training.make_bundle import make_bundle
     from unmixnet.training.run import prepare, train
-    from unmixnet.training.sources import sources_of
+    from unmixnet.training.examples import training_recordings
 
     with progress() as display:
-        sources = sources_of(config, data, progress=display)
+        sources = training_recordings(config, data, progress=display)
     prepared = prepare(config, sources.train, sources.validation, sources.components, sources.sessions)
     with _epochs(config.training.epochs) as watch:
         fit = train(prepared, folder=run, resume=resume, watch=watch)
@@ -151,10 +151,10 @@ def _losses(entry: dict[str, Any]) -> str:
 
 
 def _show(result: dict[str, Any], fit: "Fit") -> None:
-    from unmixnet.training.make_bundle import Scores
+    from unmixnet.training.make_bundle import ValidationScores
 
     if result["validation"] is not None:
-        scores: Scores = Scores(**result["validation"])
+        scores: ValidationScores = ValidationScores(**result["validation"])
         rows = [
             ["this model", f"{scores.model:.4f}"],
             ["mean of training", f"{scores.mean:.4f}"],
@@ -223,7 +223,7 @@ def _stage_bars() -> "Iterator[StageWatch]":
         yield watch
 
 
-def _show_lesson(taught: "Taught") -> None:
+def _show_lesson(taught: "FewShotModel") -> None:
     rows = [
         ["this model", f"{taught.leave_one_out:.4f}"],
         ["nearest other recording", f"{taught.nearest:.4f}"],

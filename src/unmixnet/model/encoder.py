@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.layers import Ask, dense, norm
+from unmixnet.model.layers import CrossAttention, dense, norm
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.model.statistics import Statistics
 from unmixnet.model.trunk import N_FEATURES, LevelNorm, Trunk, Views, level_features
@@ -63,9 +63,9 @@ class Encoder(eqx.Module):
     level: eqx.nn.Linear | None
     material: eqx.nn.Linear
     conditions: eqx.nn.Linear
-    sensors: Ask
+    sensors: CrossAttention
     species: eqx.nn.Linear
-    layers: tuple[Ask, ...]
+    layers: tuple[CrossAttention, ...]
     mixture: eqx.nn.Linear
     """To (w·C, o)."""
     state: eqx.nn.Linear
@@ -91,9 +91,9 @@ class Encoder(eqx.Module):
             *tokens,
             linear(shape.embedding),
             linear(2),
-            Ask.of(shape.width, shape.heads, next(keys)),
+            CrossAttention.of(shape.width, shape.heads, next(keys)),
             linear(shape.embedding),
-            tuple(Ask.of(shape.width, shape.heads, next(keys)) for _ in range(shape.layers)),
+            tuple(CrossAttention.of(shape.width, shape.heads, next(keys)) for _ in range(shape.layers)),
             linear(shape.width, 2),
             linear(shape.width, 2),
             settings.dropout,

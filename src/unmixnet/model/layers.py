@@ -11,8 +11,8 @@ from unmixnet.simulation.chamber import Chamber
 __all__ = [
     "N_CELL",
     "N_EDGE",
-    "Ask",
     "Attention",
+    "CrossAttention",
     "Map",
     "Modulation",
     "SensorSpecies",
@@ -56,8 +56,8 @@ class Attention(eqx.Module):
         keys, values = jnp.split(dense(self.KV, tokens), 2, axis=-1)
         Q, K, V = (X.reshape(*X.shape[:-1], self.heads, -1) for X in (dense(self.Q, queries), keys, values))
         logits = jnp.einsum("...qhd,...thd->...hqt", Q, K) / jnp.sqrt(Q.shape[-1]).astype(Q.dtype)
-        found = jnp.einsum("...hqt,...thd->...qhd", jax.nn.softmax(logits), V)
-        return dense(self.out, found.reshape(*found.shape[:-2], -1))
+        mixed = jnp.einsum("...hqt,...thd->...qhd", jax.nn.softmax(logits), V)
+        return dense(self.out, mixed.reshape(*mixed.shape[:-2], -1))
 
 
 class Map(eqx.Module):
@@ -77,14 +77,14 @@ class Map(eqx.Module):
         return X + dense(self.W_2, jax.nn.gelu(dense(self.W_1, norm(X))))
 
 
-class Ask(eqx.Module):
-    """Queries ask tokens, then think about it."""
+class CrossAttention(eqx.Module):
+    """Cross-attention of queries over tokens, then a feed-forward map of every query."""
 
     A: Attention
     F: Map
 
     @classmethod
-    def of(cls, width: int, heads: int, key: PRNGKeyArray) -> "Ask":
+    def of(cls, width: int, heads: int, key: PRNGKeyArray) -> "CrossAttention":
         """Draw the layers."""
         a, b = jax.random.split(key)
         return cls(Attention.of(width, heads, a), Map.of(width, b))

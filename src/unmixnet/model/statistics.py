@@ -45,17 +45,17 @@ class Statistics(eqx.Module):
     def __call__(self, Y: Float[Array, "T M"]) -> Float[Array, "M d"]:
         """Tokens of the sensors."""
         mu, sigma = jax.lax.stop_gradient((self.mu, self.sigma))
-        s = jnp.clip((self.found(Y) - mu) / sigma, -_FAR, _FAR)
+        s = jnp.clip((self.statistics(Y) - mu) / sigma, -_FAR, _FAR)
         return jnp.einsum("mds,ms->md", self.W, s) + self.b
 
     def fitted(self, windows: Float[Array, "n T M"], air: Float[Array, " M"]) -> "Statistics":
         """Standardised by what the windows hold."""
         here = eqx.tree_at(lambda s: s.air, self, air)
-        found = jax.lax.map(here.found, windows, batch_size=64)
-        sigma = jnp.maximum(jnp.std(found, axis=0), _FLOOR)
-        return eqx.tree_at(lambda s: (s.mu, s.sigma), here, (jnp.mean(found, axis=0), sigma))
+        values = jax.lax.map(here.statistics, windows, batch_size=64)
+        sigma = jnp.maximum(jnp.std(values, axis=0), _FLOOR)
+        return eqx.tree_at(lambda s: (s.mu, s.sigma), here, (jnp.mean(values, axis=0), sigma))
 
-    def found(self, Y: Float[Array, "T M"]) -> Float[Array, "M S"]:
+    def statistics(self, Y: Float[Array, "T M"]) -> Float[Array, "M S"]:
         """s of every sensor."""
         x = jnp.stack([Y - jax.lax.stop_gradient(self.air), *(Y - _earlier(Y, lag) for lag in self.lags)])
         v = jax.lax.optimization_barrier(_compressed(x))  # else XLA computes it again for each statistic

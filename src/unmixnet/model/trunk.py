@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.layers import Ask, dense, norm
+from unmixnet.model.layers import CrossAttention, dense, norm
 from unmixnet.model.settings import Shape
 
 __all__ = ["LAGS_S", "LevelNorm", "Trunk", "Views", "level_features"]
@@ -20,7 +20,7 @@ __all__ = ["LAGS_S", "LevelNorm", "Trunk", "Views", "level_features"]
 class Block(eqx.Module):
     """Attend along time within each sensor, then listen to the mean of all sensors."""
 
-    time: Ask
+    time: CrossAttention
     C: eqx.nn.Linear
     """From the mean over sensors to every sensor."""
 
@@ -28,7 +28,7 @@ class Block(eqx.Module):
     def of(cls, shape: Shape, key: PRNGKeyArray) -> "Block":
         """Draw the layers."""
         a, b = jax.random.split(key)
-        return cls(Ask.of(shape.width, shape.heads, a), eqx.nn.Linear(shape.width, shape.width, key=b))
+        return cls(CrossAttention.of(shape.width, shape.heads, a), eqx.nn.Linear(shape.width, shape.width, key=b))
 
     def __call__(self, X: Float[Array, "M P d"]) -> Float[Array, "M P d"]:
         """Patches of all sensors after the block."""

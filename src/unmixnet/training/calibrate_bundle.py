@@ -1,4 +1,4 @@
-"""Calibration of a trained model: temperature, support, intervals, background, novelty; the test set is never asked."""
+"""Calibration of a trained model: temperature, support, intervals, background, novelty; never on the test set."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -20,18 +20,12 @@ from unmixnet.recordings.preprocessing import Baseline
 from unmixnet.training.examples import Examples
 from unmixnet.training.run import Prepared
 
-__all__ = ["calibrate", "calibration_of", "choose_finish", "evidence_in"]
+__all__ = ["calibration_of", "choose_sharpening", "evidence_in"]
 
 _TEMPERATURES = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.25, 1.5, 2.0)
 _SUPPORTS = (0.0, 0.02, 0.05, 0.1, 0.15)
 _WORTH = 0.01
 """Relative gain that a departure from the identity must bring."""
-
-
-def calibrate(prepared: Prepared, model: PyTree) -> Calibration:
-    """Everything an answer needs beside the model."""
-    train = evidence_in(prepared, model, prepared.train)
-    return calibration_of(prepared, train, evidence_in(prepared, model, prepared.validation))
 
 
 def calibration_of(prepared: Prepared, train: Sequence[Evidence], held: Sequence[Evidence]) -> Calibration:
@@ -41,12 +35,12 @@ def calibration_of(prepared: Prepared, train: Sequence[Evidence], held: Sequence
     """
     temperature, support, intervals = 1.0, 0.0, Intervals()
     if prepared.validation is not None:
-        means = np.stack([one.ratios.mean(axis=0) for one in held])
+        means = np.stack([evidence.ratios.mean(axis=0) for evidence in held])
         truth = prepared.validation.targets.astype(float)
-        temperature, support = choose_finish(means, truth, classes=prepared.config.data.task == "classes")
+        temperature, support = choose_sharpening(means, truth, classes=prepared.config.data.task == "classes")
         intervals = fit_intervals(projected(sharpened(means, temperature), support), truth)
-    left = [one.residual for one in held or train if one.residual is not None]
-    own = prepared.ready.baseline is Baseline.RECORDING
+    left = [evidence.residual for evidence in held or train if evidence.residual is not None]
+    own = prepared.preprocessing.baseline is Baseline.RECORDING
     return Calibration(
         tuple(prepared.train.targets.mean(axis=0).astype(float).tolist()),
         temperature,
@@ -68,7 +62,7 @@ def evidence_in(prepared: Prepared, model: PyTree, examples: Examples | None) ->
     return gather_evidence(model, traces, prepared.spec)
 
 
-def choose_finish(ratios: np.ndarray, truth: np.ndarray, *, classes: bool = False) -> tuple[float, float]:
+def choose_sharpening(ratios: np.ndarray, truth: np.ndarray, *, classes: bool = False) -> tuple[float, float]:
     """Temperature and support threshold with the least error of recordings; the identity unless another is better.
 
     The error is the MAE of shares; of class probabilities it is the mean −ln p of the true class, and their support is

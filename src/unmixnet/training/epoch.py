@@ -22,14 +22,14 @@ from jaxtyping import Array, Bool, Float, Int, PyTree
 from unmixnet.model.predict import window_ratios
 from unmixnet.model.statistics import Statistics
 from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.training.augmentation import Bank
 from unmixnet.training.objective import Batch, Recipe, batch_loss
-from unmixnet.training.virtual import Bank
 
-__all__ = ["Arrays", "EpochReport", "Plan", "TrainState", "make_epoch", "names_at", "restored", "start_state"]
+__all__ = ["Arrays", "EpochReport", "TrainState", "TrainingPlan", "make_epoch", "names_at", "restored", "start_state"]
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrainingPlan:
     """How to optimise.
 
     Arguments:
@@ -106,7 +106,7 @@ class EpochReport:
     bad: Bool[np.ndarray, " P"]
 
 
-def optimiser(plan: Plan) -> optax.GradientTransformation:
+def optimiser(plan: TrainingPlan) -> optax.GradientTransformation:
     """AdamW with clipping, but for the learning rate."""
     return optax.chain(
         optax.clip_by_global_norm(plan.clip), optax.scale_by_adam(), optax.add_decayed_weights(plan.decay)
@@ -114,7 +114,7 @@ def optimiser(plan: Plan) -> optax.GradientTransformation:
 
 
 @lru_cache
-def rates(plan: Plan, steps: int) -> Float[np.ndarray, " n"]:
+def rates(plan: TrainingPlan, steps: int) -> Float[np.ndarray, " n"]:
     """Learning rate of every step of a training with so many steps in an epoch: warm-up, then a cosine."""
     total = max(steps * plan.epochs, 2)
     warm = max(1, round(plan.warmup * total))
@@ -127,7 +127,7 @@ def steps_per_epoch(n: int, batch: int) -> int:
     return -(-n // batch)
 
 
-def start_state(model: PyTree, plan: Plan) -> TrainState:
+def start_state(model: PyTree, plan: TrainingPlan) -> TrainState:
     """State before the first epoch."""
     params, _ = ravel_pytree(eqx.filter(model, eqx.is_inexact_array))
     none, zero = jnp.asarray(jnp.inf, jnp.float32), jnp.asarray(0, jnp.int32)
@@ -151,7 +151,7 @@ def names_at(model: PyTree, bad: np.ndarray) -> list[str]:
     return [jax.tree_util.keystr(path).lstrip(".") for (path, _), is_hit in zip(leaves, hit, strict=True) if is_hit]
 
 
-def make_epoch(model: PyTree, plan: Plan, recipe: Recipe, window: int) -> Callable[..., Any]:
+def make_epoch(model: PyTree, plan: TrainingPlan, recipe: Recipe, window: int) -> Callable[..., Any]:
     """Function (state, arrays, seed) → (state, report); models of one structure share its compiled step."""
     params, static = eqx.partition(model, eqx.is_inexact_array)
     leaves, structure = jax.tree.flatten(
@@ -165,12 +165,12 @@ def make_epoch(model: PyTree, plan: Plan, recipe: Recipe, window: int) -> Callab
         draw = np.random.default_rng([int(seed), done])
         order = _order(n, plan, draw)
         rate = rates(plan, len(order))[done * len(order) :]
-        carry, told, given = _Carry.of(state), [], (arrays.air, arrays.sd, arrays.sign, arrays.bank)
+        carry, entries, given = _Carry.of(state), [], (arrays.air, arrays.sd, arrays.sign, arrays.bank)
         for number, rows in enumerate(order):
             batch = _windows(arrays, rows, window, draw)
             when = np.array([seed, done, number], np.int32)
             carry, entry = step(carry, batch, rate[number], when, given)
-            told.append(entry)
+            entries.append(entry)
         score = _score(restored(model, carry.ema), arrays) if len(arrays.windows) else -float(done)
         stopped = int(carry.stopped)
         better = stopped < 0 and score < float(state.best_score)
@@ -183,7 +183,7 @@ def make_epoch(model: PyTree, plan: Plan, recipe: Recipe, window: int) -> Callab
             jnp.asarray(done + 1, jnp.int32) if better else state.best_epoch,
             jnp.asarray(done + 1, jnp.int32),
         )
-        loss, parts = jax.tree.map(lambda *values: float(np.mean(values)), *told)
+        loss, parts = jax.tree.map(lambda *values: float(np.mean(values)), *entries)
         return new, EpochReport(parts, loss, score, stopped, np.asarray(carry.bad))
 
     return epoch
@@ -207,7 +207,7 @@ class _Carry(eqx.Module):
 
 @lru_cache(maxsize=8)
 def _step_of(
-    structure: Any, leaves: tuple[Any, ...], frame: Any, rest: tuple[Any, ...], plan: Plan, recipe: Recipe
+    structure: Any, leaves: tuple[Any, ...], frame: Any, rest: tuple[Any, ...], plan: TrainingPlan, recipe: Recipe
 ) -> Callable[..., Any]:
     """The compiled step."""
     shapes, static = jax.tree.unflatten(structure, leaves), jax.tree.unflatten(frame, rest)
@@ -248,7 +248,7 @@ def _score(model: PyTree, arrays: Arrays) -> float:
     return float(np.mean(np.abs(total / np.bincount(owner, minlength=len(truth))[:, None] - truth)))
 
 
-def _order(n: int, plan: Plan, draw: np.random.Generator) -> Int[np.ndarray, "steps batch"]:
+def _order(n: int, plan: TrainingPlan, draw: np.random.Generator) -> Int[np.ndarray, "steps batch"]:
     """Recordings of every step."""
     shape = steps_per_epoch(plan.windows * n, plan.batch), plan.batch
     return np.resize(draw.permutation(plan.windows * n) % n, shape)

@@ -1,17 +1,22 @@
-"""Recordings as arrays for training: one preprocessed trace each, at a rate that suits a MOX sensor."""
+"""Recordings of a training: those that its file names, and their preprocessed traces as arrays."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
 from unmixnet.errors import ConfigError
+from unmixnet.recordings.datasets import Dataset, load_dataset
+from unmixnet.recordings.pieces import read_pieces
 from unmixnet.recordings.preprocessing import Preprocessing
+from unmixnet.recordings.protocols import Piece, hold_out, protocol
 from unmixnet.recordings.recording import Recording
 from unmixnet.recordings.temporal import cut_windows
 from unmixnet.recordings.trace import trace_of
+from unmixnet.training.config import TrainConfig
 
-__all__ = ["Examples", "gather_examples", "joined", "windows_of"]
+__all__ = ["ALL", "Examples", "TrainingRecordings", "gather_examples", "joined", "training_recordings", "windows_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +76,10 @@ def joined(first: Examples, second: Examples) -> Examples:
     rows = max(first.traces.shape[1], second.traces.shape[1])
     return Examples(
         np.concatenate(
-            [np.pad(one.traces, ((0, 0), (0, rows - one.traces.shape[1]), (0, 0)), "edge") for one in (first, second)]
+            [
+                np.pad(part.traces, ((0, 0), (0, rows - part.traces.shape[1]), (0, 0)), "edge")
+                for part in (first, second)
+            ]
         ),
         np.concatenate([first.lengths, second.lengths]),
         np.concatenate([first.targets, second.targets]),
@@ -85,3 +93,65 @@ def windows_of(examples: Examples, window: int, stride: int) -> tuple[np.ndarray
     pairs = zip(examples.traces, examples.lengths, strict=True)
     cut = [cut_windows(trace[:length], window, stride) for trace, length in pairs]
     return np.concatenate(cut), np.repeat(np.arange(len(cut)), [len(windows) for windows in cut])
+
+
+ALL = "folder:all"
+"""Protocol that takes every labelled recording of a folder and tests on none."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingRecordings:
+    """Recordings to train on and to choose on, the substances of their labels, and the sessions of the training."""
+
+    train: tuple[Recording, ...]
+    validation: tuple[Recording, ...]
+    components: tuple[str, ...]
+    sessions: tuple[str | None, ...]
+
+
+def training_recordings(
+    config: TrainConfig,
+    root: str | Path | None = None,
+    *,
+    progress: Callable[[str, int], Callable[[], None]] = lambda name, steps: lambda: None,
+) -> TrainingRecordings:
+    """Read them.
+
+    Arguments:
+        root: data folder for a named protocol; UNMIXNET_DATA if not given. `folder:…` has its own in the file.
+        progress: `progress(name, steps)` returns what is called after every recording.
+    """
+    data, pieces = _training_side(config, root)
+    fold = hold_out(pieces, share=config.data.validation)
+    tick = progress("Reading recordings", len(pieces))
+    train, held = (read_pieces(data, side, tick) for side in (fold.train, fold.test))
+    return TrainingRecordings(train, held, data.components, tuple(piece.session for piece in fold.train))
+
+
+def _training_side(config: TrainConfig, root: str | Path | None) -> tuple[Dataset, tuple[Piece, ...]]:
+    name = config.data.protocol
+    home = (config.data.folder or root) if name.startswith("folder:") else root
+    if name.startswith("folder:") and home is None:
+        raise ConfigError(
+            f"the protocol {name} needs a folder of recordings",
+            where="data.folder",
+            remedy='Write folder = "…" under [data], or give --folder',
+        )
+    if name == ALL:
+        data = load_dataset("folder", home)
+        labelled = tuple(Piece(e.path, e.label, e.session) for e in data.entries if e.label is not None)
+        if not labelled:
+            raise ConfigError(
+                "no recording of this folder has a label",
+                where=str(home),
+                remedy="List the recordings and their labels in manifest.csv",
+            )
+        return data, labelled
+    made = protocol(name, home)
+    if config.data.fold >= len(made.folds):
+        raise ConfigError(
+            f"fold {config.data.fold} of {name}, which has {len(made.folds)}",
+            where="data.fold",
+            remedy=f"Choose 0 to {len(made.folds) - 1}",
+        )
+    return made.data, made.folds[config.data.fold].train

@@ -15,7 +15,7 @@ from unmixnet.errors import ConfigError
 from unmixnet.files.toml import check_values
 from unmixnet.inference.bundle import Bundle, load_model, save_bundle
 from unmixnet.inference.bundle.bundle import seen_recording
-from unmixnet.inference.evidence import Evidence, gather_evidence
+from unmixnet.inference.evidence import Evidence
 from unmixnet.model.predict import single_precision
 from unmixnet.model.spec import build_model
 from unmixnet.model.unmixnet import UnMixNet
@@ -24,7 +24,7 @@ from unmixnet.recordings.recording import Recording
 from unmixnet.training.calibrate_bundle import calibration_of, evidence_in
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.examples import Examples, gather_examples
-from unmixnet.training.make_bundle import lesson_card
+from unmixnet.training.make_bundle import few_shot_card
 from unmixnet.training.run import Prepared, prepare
 from unmixnet.training.trainer import fit
 
@@ -32,13 +32,13 @@ __all__ = [
     "EPOCHS",
     "FEW",
     "TEACHER",
-    "Taught",
-    "check_lesson",
+    "FewShotModel",
+    "check_recordings",
+    "few_shot_config",
     "groups_of",
-    "lesson_config",
     "starts_in_air",
     "teach",
-    "with_head_start",
+    "warm_started",
 ]
 
 FEW = 12
@@ -50,7 +50,7 @@ _MOVES = 0.5
 """Movement since the first second, over the spread between recordings, from which on they start in clean air."""
 
 
-def check_lesson(recordings: Sequence[Recording]) -> tuple[str, ...]:
+def check_recordings(recordings: Sequence[Recording]) -> tuple[str, ...]:
     """The substances of a lesson in order of name, or an error that says what is missing."""
     names: set[str] = set()
     for recording in recordings:
@@ -72,7 +72,7 @@ def check_lesson(recordings: Sequence[Recording]) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def lesson_config(recordings: Sequence[Recording], *, epochs: int, seed: int) -> TrainConfig:
+def few_shot_config(recordings: Sequence[Recording], *, epochs: int, seed: int) -> TrainConfig:
     """The small preset: whole releases if recordings start in clean air, otherwise pieces of the exposure."""
     shortest = min(recording.duration_s for recording in recordings)
     in_air = starts_in_air(recordings)
@@ -154,7 +154,7 @@ TEACHER = "simulated"
 """The packaged bundle that is learned from."""
 
 
-def with_head_start(model: UnMixNet, teacher: UnMixNet) -> UnMixNet:
+def warm_started(model: UnMixNet, teacher: UnMixNet) -> UnMixNet:
     """The model with the teacher's networks, as far as they have the same shapes; another rate has another encoder."""
     for part in (_physics, _encoder):
         mine, theirs = part(model), part(teacher)
@@ -191,7 +191,7 @@ Watch = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Taught:
+class FewShotModel:
     """A taught model and its scores: MAE of the shares of recordings that were left out.
 
     Arguments:
@@ -239,45 +239,45 @@ def teach(
     watch: Watch = lambda stage, done, of: None,
     seed: int = 0,
     epochs: int = EPOCHS,
-    head_start: bool = True,
-) -> Taught:
+    warm_start: bool = True,
+) -> FewShotModel:
     """Train the small preset on labelled recordings and store it as `folder`/bundle.
 
     Arguments:
         watch: is told how far it is.
         epochs: of every training.
-        head_start: begin with the networks of the shipped model of the simulated e-nose, which know how sensors answer
+        warm_start: begin with the networks of the shipped model of the simulated e-nose, which know how sensors answer
             but neither these sensors nor these substances; False starts from nothing.
 
     Up to twelve recordings are left out one by one, more of them in six groups; then the model is trained on all.
     What is chosen (intervals, background, novelty) rests on what the models said of recordings that they had not seen.
     """
-    components = check_lesson(recordings)
+    components = check_recordings(recordings)
     if epochs < 1:
         raise ConfigError(f"{epochs} epochs, expected at least one", remedy=f"Use {EPOCHS}")
-    config = lesson_config(recordings, epochs=epochs, seed=seed)
+    config = few_shot_config(recordings, epochs=epochs, seed=seed)
     with single_precision():
-        lesson = _Lesson(recordings, prepare(config, recordings, (), components), watch, head_start)
+        lesson = _FewShotTraining(recordings, prepare(config, recordings, (), components), watch, warm_start)
         groups = groups_of(recordings, seed=seed)
         held: dict[int, Evidence] = {}
         for number, group in enumerate(groups):
             held |= lesson.without(group, number, len(groups))
-        found = [held[i] for i in range(len(recordings))]
-        bundle, scores = lesson.bundle(name, found, len(groups))
+        evidence = [held[i] for i in range(len(recordings))]
+        bundle, scores = lesson.bundle(name, evidence, len(groups))
     place = Path(folder) / "bundle"
     place.parent.mkdir(parents=True, exist_ok=True)
     digest = save_bundle(place, bundle)
-    return Taught(replace(bundle, digest=digest), place, *scores, len(recordings), len(groups))
+    return FewShotModel(replace(bundle, digest=digest), place, *scores, len(recordings), len(groups))
 
 
-class _Lesson:
+class _FewShotTraining:
     """One compiled program for all trainings of a lesson: every one starts alike and has arrays of one shape."""
 
-    def __init__(self, recordings: Sequence[Recording], whole: Prepared, watch: Watch, head_start: bool) -> None:
+    def __init__(self, recordings: Sequence[Recording], whole: Prepared, watch: Watch, warm_start: bool) -> None:
         self.recordings, self.whole, self.watch = recordings, whole, watch
         watch("getting ready", 0, 1)
         drawn = build_model(whole.spec, seed=self.seed)
-        self.start = with_head_start(drawn, load_model(TEACHER).model) if head_start else drawn
+        self.start = warm_started(drawn, load_model(TEACHER).model) if warm_start else drawn
 
     @property
     def seed(self) -> int:
@@ -319,34 +319,33 @@ class _Lesson:
         checked = replace(whole, validation=whole.train)
         calibration = calibration_of(checked, evidence_in(whole, model, whole.train), held)
         scores = self._scores(held)
-        card = lesson_card(name, whole, scores, groups)
+        card = few_shot_card(name, whole, scores, groups)
         known = tuple(seen_recording(recording) for recording in self.recordings)
-        made = (whole.spec, whole.ready, model, calibration, card, known, whole.config.stored())
+        made = (whole.spec, whole.preprocessing, model, calibration, card, known, whole.config.stored())
         self.watch("finishing", 1, 1)
         return Bundle(name, *made), scores
 
     def _scores(self, held: list[Evidence]) -> tuple[float, float, float]:
         """MAE of the model, of the nearest other recording by mean level, and of the mean of the others."""
         truth = self.whole.train.targets.astype(float)
-        guess = np.stack([one.ratios.mean(axis=0) for one in held])
+        guess = np.stack([answer.ratios.mean(axis=0) for answer in held])
         pairs = zip(self.whole.train.traces, self.whole.train.lengths, strict=True)
         level = np.stack([trace[:length].mean(axis=0) for trace, length in pairs])
         far = np.sum((level[:, None] - level[None]) ** 2, axis=2) + np.diag(np.full(len(level), np.inf))
         others = (truth.sum(axis=0) - truth) / (len(truth) - 1)
         ours, nearest, mean = (
-            float(np.mean(np.abs(one - truth))) for one in (guess, truth[far.argmin(axis=1)], others)
+            float(np.mean(np.abs(answer - truth))) for answer in (guess, truth[far.argmin(axis=1)], others)
         )
         return ours, nearest, mean
 
     def _examples(self, recordings: Sequence[Recording], known: Prepared) -> Examples:
         """Traces as long as the longest of the lesson."""
         config = known.config
-        made = gather_examples(recordings, known.ready, known.components, config.model.rate_Hz, config.window)
+        made = gather_examples(recordings, known.preprocessing, known.components, config.model.rate_Hz, config.window)
         extra = self.whole.train.traces.shape[1] - made.traces.shape[1]
         return replace(made, traces=np.pad(made.traces, ((0, 0), (0, max(extra, 0)), (0, 0)), mode="edge"))
 
     def _evidence(self, fold: Prepared, model: PyTree, recordings: Sequence[Recording]) -> list[Evidence]:
         config = fold.config
-        made = gather_examples(recordings, fold.ready, fold.components, config.model.rate_Hz, config.window)
-        traces = [trace[:length] for trace, length in zip(made.traces, made.lengths, strict=True)]
-        return gather_evidence(model, traces, fold.spec)
+        made = gather_examples(recordings, fold.preprocessing, fold.components, config.model.rate_Hz, config.window)
+        return evidence_in(fold, model, made)

@@ -15,11 +15,11 @@ from unmixnet.training.examples import Examples
 from unmixnet.training.run import Prepared
 from unmixnet.training.trainer import Fit
 
-__all__ = ["Scores", "lesson_card", "make_bundle", "validation_scores", "write_card"]
+__all__ = ["ValidationScores", "few_shot_card", "make_bundle", "validation_scores", "write_card"]
 
 
 @dataclass(frozen=True)
-class Scores:
+class ValidationScores:
     """Error of recordings: MAE of the shares, or for classes the share that is named wrongly.
 
     Arguments:
@@ -35,22 +35,24 @@ class Scores:
     recordings: int
 
 
-def validation_scores(prepared: Prepared, found: Sequence[Evidence], calibration: Calibration) -> Scores | None:
+def validation_scores(
+    prepared: Prepared, evidence: Sequence[Evidence], calibration: Calibration
+) -> ValidationScores | None:
     """Scores on the validation recordings, on which the model was chosen; None if there are none.
 
     Arguments:
-        found: what the model reads in them, in their order.
+        evidence: what the model reads in them, in their order.
     """
     held = prepared.validation
     if held is None:
         return None
-    guess = np.stack([calibration.shares(one.ratios) for one in found])
+    guess = np.stack([calibration.shares(answer.ratios) for answer in evidence])
     near = _levels(held)[:, None] - _levels(prepared.train)[None]
     nearest = prepared.train.targets[np.argmin(np.sum(near**2, axis=2), axis=1)]
     mean = np.tile(np.array(calibration.prior), (len(held), 1))
     classes = prepared.config.data.task == "classes"
-    ours, flat, near_by = (_error(one, held.targets, classes) for one in (guess, mean, nearest))
-    return Scores("error rate" if classes else "MAE", ours, flat, near_by, len(held))
+    ours, flat, near_by = (_error(answer, held.targets, classes) for answer in (guess, mean, nearest))
+    return ValidationScores("error rate" if classes else "MAE", ours, flat, near_by, len(held))
 
 
 def _levels(examples: Examples) -> np.ndarray:
@@ -64,7 +66,7 @@ def _error(guess: np.ndarray, truth: np.ndarray, classes: bool) -> float:
     return float(np.mean(np.abs(guess - truth)))
 
 
-def write_card(name: str, prepared: Prepared, calibration: Calibration, scores: Scores | None) -> str:
+def write_card(name: str, prepared: Prepared, calibration: Calibration, scores: ValidationScores | None) -> str:
     """The card as Markdown."""
     config = prepared.config
     held = 0 if prepared.validation is None else len(prepared.validation)
@@ -87,12 +89,12 @@ def _purpose(config: TrainConfig, prepared: Prepared) -> str:
     what = "which of" if config.data.task == "classes" else "the shares of"
     return (
         f"{config.model.name} ({config.model.size}). From {config.data.window_s:g} s of the channels "
-        f"{', '.join(prepared.ready.channels)} it tells {what} {len(prepared.components)} substances: "
+        f"{', '.join(prepared.preprocessing.channels)} it tells {what} {len(prepared.components)} substances: "
         f"{', '.join(prepared.components)}."
     )
 
 
-def _scores(scores: Scores | None) -> str:
+def _scores(scores: ValidationScores | None) -> str:
     if scores is None:
         return "There were no validation recordings, so there is no score."
     return (
@@ -125,7 +127,7 @@ def _limits(config: TrainConfig) -> str:
     )
 
 
-def lesson_card(name: str, prepared: Prepared, scores: tuple[float, float, float], groups: int) -> str:
+def few_shot_card(name: str, prepared: Prepared, scores: tuple[float, float, float], groups: int) -> str:
     """What it is for, what it was taught, its scores, its limits; Markdown.
 
     Arguments:
@@ -138,7 +140,7 @@ def lesson_card(name: str, prepared: Prepared, scores: tuple[float, float, float
     return (
         f"# {name}\n\n"
         f"{config.model.name} ({config.model.size}), taught on {n} recordings. From {config.data.window_s:.3g} s of "
-        f"{', '.join(prepared.ready.channels)} it tells the shares of {', '.join(prepared.components)}.\n\n"
+        f"{', '.join(prepared.preprocessing.channels)} it tells the shares of {', '.join(prepared.components)}.\n\n"
         f"| MAE of {n} recordings, {how} | |\n|---|---|\n"
         f"| this model | {ours:.3f} |\n| nearest other recording by mean level | {nearest:.3f} |\n"
         f"| mean of the others | {mean:.3f} |\n\n"
@@ -151,7 +153,7 @@ def lesson_card(name: str, prepared: Prepared, scores: tuple[float, float, float
 
 def make_bundle(
     name: str, prepared: Prepared, fit: Fit, recordings: Iterable[Recording]
-) -> tuple[Bundle, Scores | None]:
+) -> tuple[Bundle, ValidationScores | None]:
     """A bundle that is not stored yet, and its validation scores; `recordings` are all that training has read.
 
     A model that was trained again on all recordings is calibrated by what it was before: how wrong and how surprised
@@ -166,7 +168,7 @@ def make_bundle(
     bundle = Bundle(
         name,
         prepared.spec,
-        prepared.ready,
+        prepared.preprocessing,
         fit.model,
         calibration,
         write_card(name, prepared, calibration, scores),

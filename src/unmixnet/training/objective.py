@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Key, PRNGKeyArray
 from unmixnet.model.baselines.interface import Baseline
 from unmixnet.model.encoder import Inference
 from unmixnet.model.unmixnet import Solved, UnMixNet
+from unmixnet.training.augmentation import Bank, NuisanceSpread, Virtual, mixed_batch, virtual_batch, with_session
 from unmixnet.training.losses import (
     Weights,
     adsorption_loss,
@@ -30,8 +31,6 @@ from unmixnet.training.losses import (
     reconstruction_loss,
     source_entropy,
 )
-from unmixnet.training.mixing import mixed_batch, with_session
-from unmixnet.training.virtual import Bank, Nuisance, Virtual, virtual_batch
 
 __all__ = ["Batch", "BatchOptions", "Recipe", "batch_loss", "virtual_loss"]
 
@@ -82,7 +81,7 @@ class Recipe(BatchOptions):
 
     weights: Weights = field(default_factory=Weights)
     classes: bool = False
-    nuisance: Nuisance = field(default_factory=Nuisance)
+    nuisance: NuisanceSpread = field(default_factory=NuisanceSpread)
 
 
 def batch_loss(
@@ -96,23 +95,23 @@ def batch_loss(
     bank: Bank | None = None,
 ) -> tuple[Float[Array, ""], dict[str, Float[Array, ""]]]:
     """Mean loss of a batch, and its parts before they are weighed."""
-    one, two, three, four = jax.random.split(key, 4)
+    key_1, key_2, key_3, key_4 = jax.random.split(key, 4)
     Y, a = batch.Y, batch.a
     if recipe.mixing != "none":
         linear = recipe.mixing == "linear"
         Y, a = mixed_batch(
-            Y, a, share=recipe.mixing_share, linear=linear, air=air, sd=sd, sign=sign, n=recipe.exponent, key=one
+            Y, a, share=recipe.mixing_share, linear=linear, air=air, sd=sd, sign=sign, n=recipe.exponent, key=key_1
         )
     if recipe.jitter_gain > 0 or recipe.jitter_offset > 0:
-        keys = jax.random.split(two, Y.shape[0])
+        keys = jax.random.split(key_2, Y.shape[0])
         Y = jax.vmap(lambda y, k: with_session(y, air, recipe.jitter_gain, recipe.jitter_offset, k))(Y, keys)
-    keys = jax.random.split(three, Y.shape[0])
+    keys = jax.random.split(key_3, Y.shape[0])
     if not isinstance(model, UnMixNet):
         parts = {"mix": jnp.mean(jax.vmap(lambda y, t, k: _baseline_mix(model, y, t, k))(Y, a, keys))}
         return parts["mix"], parts
     parts = jax.tree.map(jnp.mean, _window_parts(model, Y, a, recipe, keys))
     if recipe.virtual > 0 and bank is not None:
-        parts["virtual"] = virtual_loss(model, bank, round(recipe.virtual * Y.shape[0]), Y.shape[1], recipe, four)
+        parts["virtual"] = virtual_loss(model, bank, round(recipe.virtual * Y.shape[0]), Y.shape[1], recipe, key_4)
     if recipe.weights.ident > 0 and model.settings.closure:
         parts["ident"] = incoherence_loss(fingerprints(model, Y.shape[1]))
     scale = vars(recipe.weights)
@@ -135,12 +134,12 @@ def _window_parts(
     model: UnMixNet, Y: Float[Array, "B T M"], a: Float[Array, "B K"], recipe: Recipe, keys: Key[Array, " B"]
 ) -> dict[str, Float[Array, " n"]]:
     """Every part of the loss that a window has: L_mix of all, the closed loop of the first ones of a random order."""
-    one, two = jax.vmap(jax.random.split, out_axes=1)(keys)
-    inferences = jax.vmap(lambda y, k: model(y, key=k))(Y, one)
+    key_1, key_2 = jax.vmap(jax.random.split, out_axes=1)(keys)
+    inferences = jax.vmap(lambda y, k: model(y, key=k))(Y, key_1)
     parts = {"mix": jax.vmap(lambda i, t: _mix(i, t, recipe.classes))(inferences, a)}
     if not model.settings.closure:
         return parts
-    first = jax.tree.map(lambda leaf: leaf[: max(1, round(recipe.solved * len(Y)))], (inferences, Y, a, two))
+    first = jax.tree.map(lambda leaf: leaf[: max(1, round(recipe.solved * len(Y)))], (inferences, Y, a, key_2))
     return parts | jax.vmap(lambda i, y, t, k: _closed_parts(model, i, y, t, recipe, k))(*first)
 
 
@@ -154,8 +153,8 @@ def _closed_parts(
 ) -> dict[str, Float[Array, ""]]:
     """What the solver says of one window."""
     weights, parts = recipe.weights, {}
-    told = jax.random.uniform(key) < recipe.teacher
-    shares = jnp.where(told, a, inference.z * inference.a)
+    from_truth = jax.random.uniform(key) < recipe.teacher
+    shares = jnp.where(from_truth, a, inference.z * inference.a)
     watched = any(w > 0 for w in (weights.ms, weights.cons, weights.ads))
     save = ("y", "N", "J", "theta", "reservoirs", "closure") if watched else ("y",)
     solved = model.reconstruct(inference, Y[0], Y.shape[0], shares=shares, save=save)
@@ -183,18 +182,18 @@ def closure_parts(model: UnMixNet, solved: Solved) -> dict[str, Float[Array, ""]
 
 def virtual_loss(model: UnMixNet, bank: Bank, B: int, T: int, recipe: Recipe, key: PRNGKeyArray) -> Float[Array, ""]:
     """L_mix on virtual recordings, and what is known of them besides: their strength and the gains of their sensors."""
-    one, two = jax.random.split(key)
-    made = virtual_batch(bank, B, T, recipe.nuisance, one)
+    key_1, key_2 = jax.random.split(key)
+    made = virtual_batch(bank, B, T, recipe.nuisance, key_1)
 
-    def told(this: Virtual, key: PRNGKeyArray) -> Float[Array, ""]:
-        inference = model(this.Y, key=key)
-        loss = _mix(inference, this.a, recipe.classes) + (inference.log_strength - this.log_strength) ** 2
+    def sample_loss(sample: Virtual, key: PRNGKeyArray) -> Float[Array, ""]:
+        inference = model(sample.Y, key=key)
+        loss = _mix(inference, sample.a, recipe.classes) + (inference.log_strength - sample.log_strength) ** 2
         if model.settings.modulation > 0:
             gain = model.transduction.modulation.shift(inference.h_m)[:, 0]
-            loss = loss + jnp.mean((gain - this.log_gain) ** 2)
+            loss = loss + jnp.mean((gain - sample.log_gain) ** 2)
         return loss
 
-    return jnp.mean(jax.vmap(told)(made, jax.random.split(two, B)))
+    return jnp.mean(jax.vmap(sample_loss)(made, jax.random.split(key_2, B)))
 
 
 def fingerprints(model: UnMixNet, T: int) -> Float[Array, "K P"]:

@@ -14,28 +14,28 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int
 
 from unmixnet.model.unmixnet import UnMixNet
+from unmixnet.training.augmentation import Bank, Leftover, NuisanceSpread, bank_of
 from unmixnet.training.config import TrainConfig
-from unmixnet.training.epoch import Arrays, Plan
+from unmixnet.training.epoch import Arrays, TrainingPlan
 from unmixnet.training.gauss_newton import gauss_newton
 from unmixnet.training.objective import Recipe, virtual_loss
-from unmixnet.training.virtual import Bank, Leftover, Nuisance, bank_of
 
-__all__ = ["Calibrated", "calibrate_physics", "school", "schooled"]
+__all__ = ["Calibrated", "calibrate_physics", "pretrain", "pretrain_encoder"]
 
 _CALIBRATION_BLOCK = 25
 """Steps between two looks at the clock."""
 
 
-class Nuisances(eqx.Module):
+class RecordingNuisances(eqx.Module):
     """Strengths of recordings, gains and offsets of sessions."""
 
     log_strength: Float[Array, "*n"]
     log_gain: Float[Array, "*s M"]
     offset: Float[Array, "*s M"]
 
-    def of(self, row: Int[Array, ""], session: Int[Array, ""]) -> "Nuisances":
+    def of(self, row: Int[Array, ""], session: Int[Array, ""]) -> "RecordingNuisances":
         """Those of one recording."""
-        return Nuisances(self.log_strength[row], self.log_gain[session], self.offset[session])
+        return RecordingNuisances(self.log_strength[row], self.log_gain[session], self.offset[session])
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +65,7 @@ def calibrate_physics(
     polish: int = 0,
     rate: float = 1e-2,
     batch: int = 48,
-    nuisance: Nuisance,
+    nuisance: NuisanceSpread,
     seed: int = 0,
     watch: Callable[[dict[str, Any]], None] = lambda entry: None,
 ) -> Calibrated:
@@ -77,86 +77,86 @@ def calibrate_physics(
     """
     n, M = arrays.traces.shape[0], arrays.traces.shape[2]
     sessions = int(np.max(np.asarray(arrays.session))) + 1
-    nothing = Nuisances(jnp.zeros(n), jnp.zeros((sessions, M)), jnp.zeros((sessions, M)))
+    nothing = RecordingNuisances(jnp.zeros(n), jnp.zeros((sessions, M)), jnp.zeros((sessions, M)))
     encoder, physics = model.encoder, eqx.tree_at(lambda m: m.encoder, model, None)
     params, static = eqx.partition(physics, eqx.is_inexact_array)
     Y, a = arrays.traces[:, :window], arrays.targets
 
-    def left(found: tuple[Any, Nuisances], rows: Int[Array, " B"]) -> Float[Array, "B steps M"]:
-        mine = jax.vmap(found[1].of)(rows, arrays.session[rows])
-        return jax.vmap(partial(_residual, eqx.combine(found[0], static)))(Y[rows], a[rows], mine)
+    def left(state: tuple[Any, RecordingNuisances], rows: Int[Array, " B"]) -> Float[Array, "B steps M"]:
+        mine = jax.vmap(state[1].of)(rows, arrays.session[rows])
+        return jax.vmap(partial(_residual, eqx.combine(state[0], static)))(Y[rows], a[rows], mine)
 
-    found: Any = (params, nothing)
-    found = _rough(found, left, n, steps, rate, min(batch, n), nuisance, seed, watch)
-    found = _fine(found, left, n, polish, nuisance, watch)
-    residuals = np.asarray(jax.jit(left)(found, jnp.arange(n)))
+    state: Any = (params, nothing)
+    state = _rough(state, left, n, steps, rate, min(batch, n), nuisance, seed, watch)
+    state = _fine(state, left, n, polish, nuisance, watch)
+    residuals = np.asarray(jax.jit(left)(state, jnp.arange(n)))
     return Calibrated(
-        eqx.tree_at(lambda m: m.encoder, eqx.combine(found[0], static), encoder, is_leaf=lambda leaf: leaf is None),
+        eqx.tree_at(lambda m: m.encoder, eqx.combine(state[0], static), encoder, is_leaf=lambda leaf: leaf is None),
         residuals,
         float(np.sqrt(np.mean(residuals**2))),
-        float(jnp.std(found[1].log_strength)),
-        float(jnp.std(found[1].log_gain)),
+        float(jnp.std(state[1].log_strength)),
+        float(jnp.std(state[1].log_gain)),
     )
 
 
 def _rough(
-    found: Any,
+    state: Any,
     left: Callable[..., Any],
     n: int,
     steps: int,
     rate: float,
     batch: int,
-    nuisance: Nuisance,
+    nuisance: NuisanceSpread,
     seed: int,
     watch: Callable[[dict[str, Any]], None],
 ) -> Any:
     """Adam on random batches."""
     chain = optax.adam(optax.warmup_cosine_decay_schedule(0, rate, max(1, steps // 20), steps, rate / 100))
 
-    def loss(found: Any, rows: Int[Array, " B"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        over = left(found, rows)
+    def loss(state: Any, rows: Int[Array, " B"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+        over = left(state, rows)
         misfit = jnp.mean(over**2)
-        prior = sum(jnp.sum(part**2) for part in _prior(found[1], nuisance))
+        prior = sum(jnp.sum(part**2) for part in _prior(state[1], nuisance))
         return misfit + nuisance.noise**2 * prior / (n * over[0].size), misfit
 
     @jax.jit
-    def block(found, opt, start):
+    def block(state, opt, start):
         def step(carry, number):
-            found, opt = carry
+            state, opt = carry
             key = jax.random.fold_in(jax.random.key(seed), number)
             rows = jax.random.permutation(key, n)[:batch]
-            (_, misfit), grad = jax.value_and_grad(loss, has_aux=True)(found, rows)
-            updates, opt = chain.update(grad, opt, found)
-            moved = optax.apply_updates(found, updates)
+            (_, misfit), grad = jax.value_and_grad(loss, has_aux=True)(state, rows)
+            updates, opt = chain.update(grad, opt, state)
+            moved = optax.apply_updates(state, updates)
             return (moved, opt), misfit
 
-        (found, opt), misfit = jax.lax.scan(step, (found, opt), start + jnp.arange(_CALIBRATION_BLOCK))
-        return found, opt, jnp.mean(misfit)
+        (state, opt), misfit = jax.lax.scan(step, (state, opt), start + jnp.arange(_CALIBRATION_BLOCK))
+        return state, opt, jnp.mean(misfit)
 
-    opt = chain.init(found)
+    opt = chain.init(state)
     for start in range(0, steps, _CALIBRATION_BLOCK):
-        found, opt, misfit = block(found, opt, jnp.asarray(start, jnp.int32))
+        state, opt, misfit = block(state, opt, jnp.asarray(start, jnp.int32))
         watch({"before": "physics", "step": start + _CALIBRATION_BLOCK, "of": steps, "value": float(jnp.sqrt(misfit))})
-    return found
+    return state
 
 
 def _fine(
-    found: Any,
+    state: Any,
     left: Callable[..., Any],
     n: int,
     iterations: int,
-    nuisance: Nuisance,
+    nuisance: NuisanceSpread,
     watch: Callable[[dict[str, Any]], None],
 ) -> Any:
     """Gauss–Newton on all recordings; every residual is weighed so that the sum of squares is the loss."""
     if iterations == 0:
-        return found
-    row, unravel = ravel_pytree(found)
+        return state
+    row, unravel = ravel_pytree(state)
 
     def residuals(row: Float[Array, " P"]) -> tuple[Any, Any]:
-        found = unravel(row)
-        over = left(found, jnp.arange(n))
-        prior = [nuisance.noise * part / np.sqrt(over.size) for part in _prior(found[1], nuisance)]
+        state = unravel(row)
+        over = left(state, jnp.arange(n))
+        prior = [nuisance.noise * part / np.sqrt(over.size) for part in _prior(state[1], nuisance)]
         return over / np.sqrt(over.size), prior
 
     def tell(iteration: int, total: float) -> None:
@@ -166,7 +166,7 @@ def _fine(
 
 
 def _residual(
-    model: UnMixNet, Y: Float[Array, "T M"], a: Float[Array, " K"], mine: Nuisances
+    model: UnMixNet, Y: Float[Array, "T M"], a: Float[Array, " K"], mine: RecordingNuisances
 ) -> Float[Array, "steps M"]:
     """What the global coefficients leave of one recording."""
     typical = eqx.tree_at(lambda i: i.log_strength, model.uninformed(), mine.log_strength)
@@ -175,10 +175,10 @@ def _residual(
     return model.observed(Y) - (air + mine.offset + jnp.exp(mine.log_gain) * (y - air))
 
 
-def _prior(found: Nuisances, nuisance: Nuisance) -> list[Float[Array, "*any"]]:
+def _prior(nuisances: RecordingNuisances, nuisance: NuisanceSpread) -> list[Float[Array, "*any"]]:
     """Nuisances over their standard deviations; what has no spread is held by a narrow one."""
     spread = (nuisance.strength, nuisance.gain, nuisance.offset)
-    values = (found.log_strength, found.log_gain, found.offset)
+    values = (nuisances.log_strength, nuisances.log_gain, nuisances.offset)
     return [value / max(sd, 1e-3) for value, sd in zip(values, spread, strict=True)]
 
 
@@ -188,37 +188,37 @@ _MOST = 96
 """Virtual recordings in a step."""
 
 
-def schooled(
+def pretrain(
     model: UnMixNet, arrays: Arrays, config: TrainConfig, seed: int, watch: Callable[[dict[str, Any]], None]
 ) -> tuple[UnMixNet, Bank | None]:
     """The model with calibrated physics and an encoder that has learned from it, and the bank if it is used."""
-    told, recipe, window = config.training, config.recipe, config.window
-    found = calibrate_physics(
+    options, recipe, window = config.training, config.recipe, config.window
+    calibrated = calibrate_physics(
         model,
         arrays,
         window=window,
-        steps=told.calibration,
-        polish=told.polish,
+        steps=options.calibration,
+        polish=options.polish,
         nuisance=recipe.nuisance,
         seed=seed,
         watch=watch,
     )
-    if told.virtual == 0 and told.schooling == 0:
-        return found.model, None
-    leftover = Leftover(jnp.asarray(found.residuals), arrays.targets)
+    if options.virtual == 0 and options.schooling == 0:
+        return calibrated.model, None
+    leftover = Leftover(jnp.asarray(calibrated.residuals), arrays.targets)
     key = jax.random.key(seed + 1)
-    fill = eqx.filter_jit(lambda m, left: bank_of(m, told.bank, window, recipe.nuisance, key, leftover=left))
-    bank = fill(found.model, leftover)
-    return school(
-        found.model, bank, recipe, config.plan, window=window, steps=told.schooling, seed=seed, watch=watch
+    fill = eqx.filter_jit(lambda m, left: bank_of(m, options.bank, window, recipe.nuisance, key, leftover=left))
+    bank = fill(calibrated.model, leftover)
+    return pretrain_encoder(
+        calibrated.model, bank, recipe, config.plan, window=window, steps=options.schooling, seed=seed, watch=watch
     ), bank
 
 
-def school(
+def pretrain_encoder(
     model: UnMixNet,
     bank: Bank,
     recipe: Recipe,
-    plan: Plan,
+    plan: TrainingPlan,
     *,
     window: int,
     steps: int,

@@ -17,12 +17,12 @@ from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.recordings.preprocessing import Baseline as Clean
 from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.recordings.recording import Recording
+from unmixnet.training.augmentation import Bank
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.epoch import Arrays
 from unmixnet.training.examples import Examples, gather_examples, joined, windows_of
-from unmixnet.training.pretraining import schooled
+from unmixnet.training.pretraining import pretrain
 from unmixnet.training.trainer import Fit, fit
-from unmixnet.training.virtual import Bank
 
 __all__ = ["Prepared", "clean_air", "prepare", "train"]
 
@@ -33,14 +33,14 @@ class Prepared:
 
     Arguments:
         train, validation: examples; validation may be None.
-        ready: fitted preprocessing.
+        preprocessing: fitted preprocessing.
         air, sign: clean-air signal of each sensor, and −1 for one whose signal falls.
         sessions: of the training recordings; where they are not known, all count as one.
     """
 
     config: TrainConfig
     components: tuple[str, ...]
-    ready: Preprocessing
+    preprocessing: Preprocessing
     train: Examples
     validation: Examples | None
     air: tuple[float, ...]
@@ -50,11 +50,11 @@ class Prepared:
     @property
     def spec(self) -> ModelSpec:
         """Of the model that these recordings train."""
-        return self.config.spec(self.components, self.ready.channels, air=self.air, sign=self.sign)
+        return self.config.spec(self.components, self.preprocessing.channels, air=self.air, sign=self.sign)
 
     def arrays(self) -> Arrays:
         """On the device."""
-        window, M = self.config.window, len(self.ready.channels)
+        window, M = self.config.window, len(self.preprocessing.channels)
         if self.validation is None:
             cut, owner = np.zeros((0, window, M), np.float32), np.zeros(0, int)
             truth = np.zeros((0, len(self.components)), np.float32)
@@ -69,7 +69,7 @@ class Prepared:
             jnp.asarray(owner),
             jnp.asarray(truth),
             jnp.asarray(self.air, jnp.float32),
-            jnp.asarray(self.ready.sd, jnp.float32),
+            jnp.asarray(self.preprocessing.sd, jnp.float32),
             jnp.asarray(self.sign, jnp.float32),
             jnp.asarray(_numbers(self.sessions, len(self.train)), jnp.int32),
         )
@@ -89,12 +89,12 @@ def prepare(
 ) -> Prepared:
     """Fit the preprocessing on the training recordings (never on the others) and gather everything."""
     channels = tuple(config.data.channels) or _shared(train)
-    ready = config.preprocessing(channels).fit(train)
+    preprocessing = config.preprocessing(channels).fit(train)
     rate, window = config.model.rate_Hz, config.window
-    examples = gather_examples(train, ready, components, rate, window)
-    held = gather_examples(validation, ready, components, rate, window) if validation else None
-    air, sign = clean_air(ready, examples)
-    return Prepared(config, tuple(components), ready, examples, held, air, sign, tuple(sessions))
+    examples = gather_examples(train, preprocessing, components, rate, window)
+    held = gather_examples(validation, preprocessing, components, rate, window) if validation else None
+    air, sign = clean_air(preprocessing, examples)
+    return Prepared(config, tuple(components), preprocessing, examples, held, air, sign, tuple(sessions))
 
 
 def train(
@@ -120,24 +120,24 @@ def train(
     arrays, bank = prepared.arrays(), None
     model = _in_units(model, prepared)
     if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:
-        model, bank = schooled(model, arrays, config, seed if lessons is None else lessons, watch)
+        model, bank = pretrain(model, arrays, config, seed if lessons is None else lessons, watch)
     given = {"window": config.window, "seed": seed, "resume": resume, "tag": config.tag}
-    found = fit(model, _with(arrays, bank), config.plan, config.recipe, folder=folder, watch=watch, **given)
-    if not config.training.refit or prepared.validation is None or found.interrupted:
-        return found
+    result = fit(model, _with(arrays, bank), config.plan, config.recipe, folder=folder, watch=watch, **given)
+    if not config.training.refit or prepared.validation is None or result.interrupted:
+        return result
     whole = prepared.whole()
     again = fit(
         _in_units(model, whole),
         _with(whole.arrays(), bank),
         config.plan,
         config.recipe,
-        until=found.best_epoch,
+        until=result.best_epoch,
         folder=None if folder is None else folder / "refit",
         watch=lambda entry: watch({**entry, "refit": True}),
         **given,
     )
-    history = (*found.history, *again.history)
-    return replace(found, model=again.model, history=history, interrupted=again.interrupted)
+    history = (*result.history, *again.history)
+    return replace(result, model=again.model, history=history, interrupted=again.interrupted)
 
 
 def _numbers(sessions: Sequence[str | None], n: int) -> np.ndarray:
@@ -158,7 +158,7 @@ def _shared(recordings: Sequence[Recording]) -> tuple[str, ...]:
     return tuple(name for name in recordings[0].channels if name in common)
 
 
-def clean_air(ready: Preprocessing, examples: Examples) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def clean_air(preprocessing: Preprocessing, examples: Examples) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Signal in clean air, and the direction in which each sensor answers.
 
     With a baseline clean air is where the response is zero; without one, half a standard deviation outside the least
@@ -167,11 +167,11 @@ def clean_air(ready: Preprocessing, examples: Examples) -> tuple[tuple[float, ..
     rows = np.concatenate([trace[:length] for trace, length in zip(examples.traces, examples.lengths, strict=True)])
     common = rows.mean(axis=1)
     sign = np.where([np.corrcoef(common, column)[0, 1] < -0.2 for column in rows.T], -1.0, 1.0)
-    if ready.baseline is Clean.NONE:
+    if preprocessing.baseline is Clean.NONE:
         quantile = [np.quantile(sign_m * column, 0.02) for sign_m, column in zip(sign, rows.T, strict=True)]
         air = sign * (np.array(quantile) - 0.5)
     else:
-        air = -np.array(ready.mean) / np.array(ready.sd)
+        air = -np.array(preprocessing.mean) / np.array(preprocessing.sd)
     return tuple(air.tolist()), tuple(sign.tolist())
 
 

@@ -1,4 +1,4 @@
-"""The training loop: epochs, early stopping, log, checkpoints; stops at the first number that is not one."""
+"""The training loop: epochs, early stopping, log, checkpoints; stops at the first NaN."""
 
 import json
 import time
@@ -11,11 +11,21 @@ import numpy as np
 from jaxtyping import PyTree
 
 from unmixnet.errors import UnmixError
-from unmixnet.training.checkpoint import load_checkpoint, save_checkpoint
-from unmixnet.training.epoch import Arrays, EpochReport, Plan, TrainState, make_epoch, names_at, restored, start_state
+from unmixnet.files import Artefact, ArtefactError, read_artefact, recover, write_artefact
+from unmixnet.inference.bundle.storage import from_tensors, to_tensors
+from unmixnet.training.epoch import (
+    Arrays,
+    EpochReport,
+    TrainingPlan,
+    TrainState,
+    make_epoch,
+    names_at,
+    restored,
+    start_state,
+)
 from unmixnet.training.objective import Recipe
 
-__all__ = ["Fit", "TrainingError", "fit"]
+__all__ = ["Fit", "TrainingError", "fit", "load_checkpoint", "save_checkpoint"]
 
 
 class TrainingError(UnmixError):
@@ -47,7 +57,7 @@ class Fit:
 def fit(
     model: PyTree,
     arrays: Arrays,
-    plan: Plan,
+    plan: TrainingPlan,
     recipe: Recipe,
     *,
     window: int,
@@ -101,16 +111,16 @@ def fit(
     return _fit(state, model, history)
 
 
-def _stalled(state: TrainState, plan: Plan) -> bool:
+def _stalled(state: TrainState, plan: TrainingPlan) -> bool:
     """Whether the best epoch is too long ago."""
     return int(state.epoch) - int(state.best_epoch) >= plan.patience
 
 
 def _fit(state: TrainState, model: PyTree, history: list[dict[str, float]], *, interrupted: bool = False) -> Fit:
-    found = restored(model, state.best if np.isfinite(float(state.best_score)) else state.ema)
+    trained = restored(model, state.best if np.isfinite(float(state.best_score)) else state.ema)
     return Fit(
-        found,
-        found,
+        trained,
+        trained,
         float(state.best_score),
         int(state.best_epoch),
         int(state.epoch),
@@ -156,3 +166,25 @@ class _Log:
         if self.path is not None:
             with self.path.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")
+
+
+def save_checkpoint(folder: Path, state: TrainState, history: list[dict[str, Any]], *, tag: str) -> str:
+    """Write the state; the one that was there is replaced only when the new one is complete on disk."""
+    documents = {"progress.json": {"tag": tag, "epoch": int(state.epoch), "history": history}}
+    return write_artefact(folder, Artefact("checkpoint", to_tensors(state), documents, ""))
+
+
+def load_checkpoint(folder: Path, *, like: TrainState, tag: str) -> tuple[TrainState, list[dict[str, Any]]] | None:
+    """The state that was saved, or None if nothing was."""
+    recover(folder)
+    if not folder.exists():
+        return None
+    kept = read_artefact(folder, kind="checkpoint")
+    progress = kept.documents["progress.json"]
+    if progress["tag"] != tag:
+        raise ArtefactError(
+            "the checkpoint was made with another configuration",
+            where=str(folder),
+            remedy="Use the configuration that it was made with, or train into another folder",
+        )
+    return from_tensors(dict(kept.tensors), like, str(folder)), list(progress["history"])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unmixnet.inference.bundle.calibration import projected, sharpened
-from unmixnet.training.calibrate_bundle import choose_finish
+from unmixnet.training.calibrate_bundle import choose_sharpening
 
 RATIOS = st.lists(st.floats(0, 1), min_size=4, max_size=4).filter(lambda x: sum(x) > 0.1)
 
@@ -47,21 +47,21 @@ def guesses(seed: int) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("true", [0.5, 0.7, 1.5])
 def test_the_temperature_that_made_the_ratios_is_found(true):
     truth, _ = guesses(0)
-    assert choose_finish(sharpened(truth, 1 / true), truth)[0] == true
+    assert choose_sharpening(sharpened(truth, 1 / true), truth)[0] == true
 
 
 def test_flat_background_shares_are_cut_off():
     truth = np.repeat(np.eye(4), 5, axis=0)
-    temperature, support = choose_finish(0.88 * truth + 0.03, truth)
+    temperature, support = choose_sharpening(0.88 * truth + 0.03, truth)
     assert support > 0 or temperature < 1
 
 
 def test_the_identity_stays_where_nothing_is_better():
     truth, _ = guesses(1)
-    assert choose_finish(truth, truth) == (1.0, 0.0)
+    assert choose_sharpening(truth, truth) == (1.0, 0.0)
 
 
 def test_class_probabilities_keep_their_support():
     truth = np.repeat(np.eye(4), 5, axis=0)
     guess = np.full((20, 4), 0.1) + 0.6 * truth
-    assert choose_finish(guess, truth, classes=True)[1] == 0.0
+    assert choose_sharpening(guess, truth, classes=True)[1] == 0.0

@@ -21,7 +21,7 @@ from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.training.config import load_training
 from unmixnet.training.make_bundle import make_bundle
 from unmixnet.training.run import Prepared, prepare
-from unmixnet.training.sources import Sources, sources_of
+from unmixnet.training.examples import TrainingRecordings, training_recordings
 from unmixnet.training.trainer import Fit
 
 COMPONENTS = ("almond", "clove", "mint")
@@ -121,11 +121,11 @@ def folder() -> Path:
 
 
 @cache
-def prepared() -> tuple[Prepared, Sources]:
+def prepared() -> tuple[Prepared, TrainingRecordings]:
     """The recordings, ready for training."""
     config = load_training(folder() / "tiny.toml")
     with single_precision():
-        sources = sources_of(config)
+        sources = training_recordings(config)
         return prepare(config, sources.train, sources.validation, sources.components), sources
 
 

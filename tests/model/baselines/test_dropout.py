@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from unmixnet.model.baselines.layers import attend, attention, drop
+from unmixnet.model.baselines.interface import attend, attention, drop
 
 RATE = 0.1
 

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from unmixnet.model.baselines.layers import skip
+from unmixnet.model.baselines.interface import skip
 from unmixnet.model.baselines.ldac import KERNEL, LAGS, LDAC, Depthwise, LagBank, WindowNorm
 
 from .cases import M, model, quick_jit, windows

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from unmixnet.model.baselines.interface import EncoderLayer, attention
 from unmixnet.model.baselines.itransformer import ITransformer
-from unmixnet.model.baselines.layers import EncoderLayer, attention
 from unmixnet.model.baselines.scentformer import positions
 
 from .cases import M, answers, model, quick_jit, windows

@@ -8,8 +8,8 @@ import pytest
 from unmixnet.model.predict import single_precision
 from unmixnet.simulation.builders import portable_enose
 from unmixnet.training.calibration.calibrate import Setup
-from unmixnet.training.calibration.recordings import Recordings, fingerprints_of
 from unmixnet.training.calibration.scores import in_sample, new_sessions, null_laws, out_of_sample
+from unmixnet.training.calibration.setup import Recordings, fingerprints_of
 from unmixnet.training.calibration.theta import Jar, NuisancePrior
 
 RNG = np.random.default_rng(0)

@@ -30,13 +30,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.baselines.interface import Baseline, Output, Size, check_window
-from unmixnet.model.baselines.layers import drop, split
+from unmixnet.model.baselines.interface import Baseline, Output, Size, check_window, drop, split
 
 __all__ = ["ADRGNN", "Layer", "advect", "diffuse"]
 
 
-class Widths(NamedTuple):
+class ADRGNNWidths(NamedTuple):
     """Channels, width of the edges, layers."""
 
     c: int
@@ -44,7 +43,7 @@ class Widths(NamedTuple):
     layers: int
 
 
-WIDTHS: dict[Size, Widths] = {"small": Widths(32, 16, 4), "paper": Widths(64, 32, 4)}
+WIDTHS: dict[Size, ADRGNNWidths] = {"small": ADRGNNWidths(32, 16, 4), "paper": ADRGNNWidths(64, 32, 4)}
 STEP = 0.25
 LAG = 25
 RECENT = 10

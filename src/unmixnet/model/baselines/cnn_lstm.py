@@ -21,13 +21,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.baselines.interface import Baseline, Output, Size, check_window
-from unmixnet.model.baselines.layers import drop
+from unmixnet.model.baselines.interface import Baseline, Output, Size, check_window, drop
 
 __all__ = ["CNNLSTM"]
 
 
-class Widths(NamedTuple):
+class CNNLSTMWidths(NamedTuple):
     """Channels of the two convolutions, state of the LSTM, dense layer."""
 
     C_1: int
@@ -36,7 +35,7 @@ class Widths(NamedTuple):
     dense: int
 
 
-WIDTHS: dict[Size, Widths] = {"small": Widths(32, 64, 64, 32), "paper": Widths(64, 128, 128, 64)}
+WIDTHS: dict[Size, CNNLSTMWidths] = {"small": CNNLSTMWidths(32, 64, 64, 32), "paper": CNNLSTMWidths(64, 128, 128, 64)}
 KERNEL = 5
 POOL = 2
 DROPOUT = 0.3

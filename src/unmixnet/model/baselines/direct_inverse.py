@@ -8,6 +8,9 @@ strengths. The unknowns are few and the objective is a sum of squares: Levenberg
 mode, from several starts (equal shares, and the pure substances that explain the window best). A start is left when a
 step that helps improves its loss by less than 1e-4 of it, when no step helps, or at the step limit; the best start is
 the answer.
+
+Why not SciPy: all starts of a batch of windows descend together in one compiled program, whereas SciPy would take one
+start at a time and call back for every residual and Jacobian.
 """
 
 import equinox as eqx

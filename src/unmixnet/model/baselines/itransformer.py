@@ -21,13 +21,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.baselines.interface import Baseline, Output, Size, check_window
-from unmixnet.model.baselines.layers import EncoderLayer, drop, split
+from unmixnet.model.baselines.interface import Baseline, EncoderLayer, Output, Size, check_window, drop, split
 
 __all__ = ["ITransformer"]
 
 
-class Widths(NamedTuple):
+class ITransformerWidths(NamedTuple):
     """Token, width inside F, heads, layers."""
 
     d: int
@@ -36,7 +35,10 @@ class Widths(NamedTuple):
     layers: int
 
 
-WIDTHS: dict[Size, Widths] = {"small": Widths(64, 64, 4, 2), "paper": Widths(128, 128, 4, 2)}
+WIDTHS: dict[Size, ITransformerWidths] = {
+    "small": ITransformerWidths(64, 64, 4, 2),
+    "paper": ITransformerWidths(128, 128, 4, 2),
+}
 DROPOUT = 0.1
 
 
@@ -69,7 +71,7 @@ class ITransformer(Baseline):
     @property
     def sensor_count(self) -> int:
         """Sensors that a window has."""
-        return int(self.W.in_features // self.W_e.out_features)
+        return self.W.weight.shape[1] // self.W_e.weight.shape[0]
 
     def tokens(self, Y: Float[Array, "T M"], *, key: PRNGKeyArray | None = None) -> Float[Array, "M d"]:
         """Sensor tokens before the head."""

@@ -23,8 +23,17 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.baselines.interface import Baseline, Output, Size, check_window
-from unmixnet.model.baselines.layers import attend, attention, drop, skip, split
+from unmixnet.model.baselines.interface import (
+    Baseline,
+    Output,
+    Size,
+    attend,
+    attention,
+    check_window,
+    drop,
+    skip,
+    split,
+)
 
 __all__ = ["LDAC", "ConformerBlock", "Depthwise", "LagBank", "WindowNorm"]
 
@@ -136,7 +145,7 @@ class ConformerBlock(eqx.Module):
         return skip(X, Z, self.skip, f)
 
 
-class Widths(NamedTuple):
+class LDACWidths(NamedTuple):
     """Lag bank d', token d, heads, blocks."""
 
     mixed: int
@@ -145,7 +154,7 @@ class Widths(NamedTuple):
     blocks: int
 
 
-WIDTHS: dict[Size, Widths] = {"small": Widths(32, 64, 4, 3), "paper": Widths(64, 128, 4, 3)}
+WIDTHS: dict[Size, LDACWidths] = {"small": LDACWidths(32, 64, 4, 3), "paper": LDACWidths(64, 128, 4, 3)}
 LAGS = (5, 10, 25, 50)
 STATISTICS = 32
 SQUEEZE = 8

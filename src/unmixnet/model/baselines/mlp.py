@@ -16,8 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.baselines.interface import Baseline, Output, Size, check_window
-from unmixnet.model.baselines.layers import drop, split
+from unmixnet.model.baselines.interface import Baseline, Output, Size, check_window, drop, split
 
 __all__ = ["MLP"]
 

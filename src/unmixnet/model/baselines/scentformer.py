@@ -18,13 +18,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
-from unmixnet.model.baselines.interface import Baseline, Output, Size, check_window
-from unmixnet.model.baselines.layers import EncoderLayer, drop, split
+from unmixnet.model.baselines.interface import Baseline, EncoderLayer, Output, Size, check_window, drop, split
 
 __all__ = ["ScentFormer", "positions"]
 
 
-class Widths(NamedTuple):
+class ScentFormerWidths(NamedTuple):
     """Token, width inside F, heads, layers, width of the head."""
 
     d: int
@@ -34,7 +33,10 @@ class Widths(NamedTuple):
     head: int
 
 
-WIDTHS: dict[Size, Widths] = {"small": Widths(64, 256, 4, 3, 64), "paper": Widths(256, 1024, 8, 3, 128)}
+WIDTHS: dict[Size, ScentFormerWidths] = {
+    "small": ScentFormerWidths(64, 256, 4, 3, 64),
+    "paper": ScentFormerWidths(256, 1024, 8, 3, 128),
+}
 DROPOUT = 0.1
 
 

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from unmixnet.model.predict import single_precision
-from unmixnet.training.calibration.calibrate import Calibration, Setup, Watch, calibrate, frozen
+from unmixnet.training.calibration.calibrate import CalibrationFit, Watch, calibrate, frozen
 from unmixnet.training.calibration.fisher import Information, information
 from unmixnet.training.calibration.forward import Nuisances
 from unmixnet.training.calibration.frozen import FrozenSimulator
 from unmixnet.training.calibration.losses import L_phys, schedule
-from unmixnet.training.calibration.protocol_setup import Turn, setup_of, turn_of
-from unmixnet.training.calibration.recordings import Recordings
 from unmixnet.training.calibration.scores import (
-    Law,
+    FittedLaw,
     Score,
     in_sample,
     new_sessions,
@@ -25,8 +23,9 @@ from unmixnet.training.calibration.scores import (
     out_of_sample,
     physics_law,
 )
+from unmixnet.training.calibration.setup import ProtocolFold, Recordings, Setup, protocol_fold, setup_of
 
-__all__ = ["ITERATIONS", "QUICK", "Outcome", "as_values", "calibrate_protocol", "write_report"]
+__all__ = ["ITERATIONS", "QUICK", "CalibrationOutcome", "as_values", "calibrate_protocol", "write_report"]
 
 ITERATIONS, QUICK = 8, 4
 HELD_OUT = {"smellnet-mixture": "smellnet-mixture:new-session"}
@@ -34,12 +33,12 @@ HELD_OUT = {"smellnet-mixture": "smellnet-mixture:new-session"}
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class CalibrationOutcome:
     """A frozen simulator and what is known about it.
 
     Arguments:
-        found: what the stages found.
-        told: which coefficients the recordings determine.
+        calibrated: what the stages found.
+        fisher: which coefficients the recordings determine.
         scores: of the physics and of the null laws, in and out of sample.
         closure: L_phys and its parts.
         test: recordings under test, and what the simulator plays for their recipes alone.
@@ -47,8 +46,8 @@ class Outcome:
 
     simulator: FrozenSimulator
     setup: Setup
-    found: Calibration
-    told: Information
+    calibrated: CalibrationFit
+    fisher: Information
     scores: tuple[Score, ...]
     closure: dict[str, float]
     test: tuple[Recordings, np.ndarray]
@@ -64,40 +63,42 @@ def calibrate_protocol(
     held_out: bool = True,
     watch: Watch = lambda stage, iteration, most, loss: None,
     say: Callable[[str], None] = lambda text: None,
-) -> Outcome:
+) -> CalibrationOutcome:
     """Calibrate and freeze into a folder, and score the simulator; with `held_out` a second one, on other sessions.
 
     Tests are read after the simulator is frozen, and only to be compared with what it plays for their recipes.
     """
-    turn = turn_of(name, root)
+    turn = protocol_fold(name, root)
     with single_precision():
         setup, reader = setup_of(turn, seconds=seconds)
         stages = schedule(iterations, release=setup.jar.release)
-        found = calibrate(setup, stages, folder=folder, watch=watch)
-        simulator = frozen(setup, found).save(folder)
+        calibrated = calibrate(setup, stages, folder=folder, watch=watch)
+        simulator = frozen(setup, calibrated).save(folder)
         say("which coefficients the recordings determine")
-        told = information(setup, stages[-1], found)
+        fisher = information(setup, stages[-1], calibrated)
         say("beside laws without physics")
         test = reader(turn.test)
-        scores = _scores(setup, found, test)
+        scores = _scores(setup, calibrated, test)
         scores += _held_out(turn, root, iterations, seconds, folder, watch, say) if held_out else []
         closure = _closure(simulator, setup)
-        played = physics_law(setup, found).trace(test, Nuisances.none(len(test), *found.nuisances.log_gain.shape))
-    return Outcome(simulator, setup, found, told, tuple(scores), closure, (test, played))
+        played = physics_law(setup, calibrated).trace(
+            test, Nuisances.none(len(test), *calibrated.nuisances.log_gain.shape)
+        )
+    return CalibrationOutcome(simulator, setup, calibrated, fisher, tuple(scores), closure, (test, played))
 
 
-def _scores(setup: Setup, found: Calibration, test: Recordings) -> list[Score]:
+def _scores(setup: Setup, calibrated: CalibrationFit, test: Recordings) -> list[Score]:
     """In sample, and on the tests of the protocol."""
-    laws, train = _laws(setup, found), setup.train
+    laws, train = _laws(setup, calibrated), setup.train
     return [score for law in laws for score in (*in_sample(law, train), *out_of_sample(law, train, test))]
 
 
-def _laws(setup: Setup, found: Calibration) -> tuple[Law, ...]:
-    return (physics_law(setup, found), *null_laws(setup))
+def _laws(setup: Setup, calibrated: CalibrationFit) -> tuple[FittedLaw, ...]:
+    return (physics_law(setup, calibrated), *null_laws(setup))
 
 
 def _held_out(
-    turn: Turn,
+    turn: ProtocolFold,
     root: Any,
     iterations: int,
     seconds: float | None,
@@ -110,13 +111,13 @@ def _held_out(
     if name is None or name == turn.name:
         return []
     say(f"calibrating once more, for {name}")
-    other = turn_of(name, root)
+    other = protocol_fold(name, root)
     setup, reader = setup_of(other, seconds=seconds)
     stages = schedule(iterations, release=setup.jar.release)
-    found = calibrate(setup, stages, folder=folder / "held-out", watch=watch)
+    calibrated = calibrate(setup, stages, folder=folder / "held-out", watch=watch)
     test = reader(other.test)
     sessions = np.array([piece.session or "" for piece in other.test])
-    return [score for law in _laws(setup, found) for score in new_sessions(law, setup.train, test, sessions)]
+    return [score for law in _laws(setup, calibrated) for score in new_sessions(law, setup.train, test, sessions)]
 
 
 def _closure(simulator: FrozenSimulator, setup: Setup) -> dict[str, float]:
@@ -127,10 +128,10 @@ def _closure(simulator: FrozenSimulator, setup: Setup) -> dict[str, float]:
     return {"L_phys": L_phys(run.ms_residual, run.mass_error), "MS residual": ms, "mass error": mass}
 
 
-def as_values(outcome: Outcome) -> dict[str, Any]:
+def as_values(outcome: CalibrationOutcome) -> dict[str, Any]:
     """Plain values for JSON."""
     sim, setup = outcome.simulator, outcome.setup
-    estimates = [asdict(one) | {"verdict": one.verdict} for one in outcome.told.estimates]
+    estimates = [asdict(estimate) | {"verdict": estimate.verdict} for estimate in outcome.fisher.estimates]
     return {
         "protocol": setup.name,
         "sha256": sim.sha256,
@@ -142,19 +143,19 @@ def as_values(outcome: Outcome) -> dict[str, Any]:
         "seconds": setup.jar.seconds,
         "start": setup.jar.start,
         "within": _within(setup.train),
-        "stages": list(outcome.found.history),
-        "noise": {"fast": outcome.found.noise.fast.tolist(), "level": outcome.found.noise.level.tolist()},
+        "stages": list(outcome.calibrated.history),
+        "noise": {"fast": outcome.calibrated.noise.fast.tolist(), "level": outcome.calibrated.noise.level.tolist()},
         "nuisance sd": {
-            "strength": float(np.std(outcome.found.nuisances.log_strength)),
-            "exposure": float(np.std(outcome.found.nuisances.log_exposure)),
-            "gain": float(np.std(outcome.found.nuisances.log_gain)),
-            "offset": float(np.std(outcome.found.nuisances.offset)),
+            "strength": float(np.std(outcome.calibrated.nuisances.log_strength)),
+            "exposure": float(np.std(outcome.calibrated.nuisances.log_exposure)),
+            "gain": float(np.std(outcome.calibrated.nuisances.log_gain)),
+            "offset": float(np.std(outcome.calibrated.nuisances.offset)),
         },
         "closure": outcome.closure,
         "scores": [asdict(score) for score in outcome.scores],
-        "groups": outcome.told.summary(),
+        "groups": outcome.fisher.summary(),
         "estimates": estimates,
-        "untold": list(outcome.told.untold),
+        "untold": list(outcome.fisher.untold),
     }
 
 
@@ -164,7 +165,7 @@ def _within(train: Recordings) -> list[float]:
     return [float(value) for value in inside / train.Y.var(axis=(0, 1))]
 
 
-def write_report(outcome: Outcome, folder: Path) -> dict[str, Any]:
+def write_report(outcome: CalibrationOutcome, folder: Path) -> dict[str, Any]:
     """report.json, report.md and three pictures beside the frozen simulator."""
     from unmixnet.training.calibration.report import draw_determined, draw_explained, draw_traces, report_text
 

@@ -22,13 +22,14 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
-from unmixnet.training.calibration.calibrate import Calibration, Setup, problem_of
+from unmixnet.training.calibration.calibrate import CalibrationFit, problem_of
 from unmixnet.training.calibration.forward import Nuisances, flat
 from unmixnet.training.calibration.least_squares import normal_equations
 from unmixnet.training.calibration.losses import CalibrationWeights, Stage
+from unmixnet.training.calibration.setup import Setup
 from unmixnet.training.calibration.theta import Theta
 
-__all__ = ["DETERMINED", "Estimate", "Information", "information", "row_of"]
+__all__ = ["DETERMINED", "CoefficientEstimate", "Information", "information", "row_of"]
 
 DETERMINED, WEAK = 0.1, 0.7
 UNITS = {
@@ -43,7 +44,7 @@ UNITS = {
 
 
 @dataclass(frozen=True)
-class Estimate:
+class CoefficientEstimate:
     """A coefficient, or a product of powers of some.
 
     Arguments:
@@ -80,18 +81,18 @@ class Information:
         untold: directions whose prior is hardly narrowed, each by the coefficients that it moves most.
     """
 
-    estimates: tuple[Estimate, ...]
+    estimates: tuple[CoefficientEstimate, ...]
     rows: np.ndarray
     untold: tuple[str, ...]
 
     def summary(self) -> list[dict[str, Any]]:
         """Each group: how many are determined, weak and not determined, and the median standard error."""
-        found = []
-        for group in dict.fromkeys(one.group for one in self.estimates):
-            mine = [one for one in self.estimates if one.group == group]
-            count = {verdict: sum(one.verdict == verdict for one in mine) for verdict in _VERDICTS}
-            se, before = (float(np.median([getattr(one, key) for one in mine])) for key in ("se", "before"))
-            found.append(
+        table = []
+        for group in dict.fromkeys(estimate.group for estimate in self.estimates):
+            mine = [estimate for estimate in self.estimates if estimate.group == group]
+            count = {verdict: sum(estimate.verdict == verdict for estimate in mine) for verdict in _VERDICTS}
+            se, before = (float(np.median([getattr(estimate, key) for estimate in mine])) for key in ("se", "before"))
+            table.append(
                 {
                     "group": group,
                     "entries": len(mine),
@@ -101,25 +102,25 @@ class Information:
                     "combined": mine[0].combined,
                 }
             )
-        return found
+        return table
 
 
 _VERDICTS = ("determined", "weak", "not determined")
 
 
-def information(setup: Setup, stage: Stage, found: Calibration) -> Information:
+def information(setup: Setup, stage: Stage, calibrated: CalibrationFit) -> Information:
     """At the optimum of the joint stage; only L_Y and the priors count, so that no recording speaks twice."""
     weights = CalibrationWeights(Y=1, H=0, mix=0, phys=0, reg=1)
-    problem, _ = problem_of(setup, replace(stage, weights=weights, recordings="all"), found.noise)
-    normal = normal_equations(problem, found.theta, found.nuisances)
+    problem, _ = problem_of(setup, replace(stage, weights=weights, recordings="all"), calibrated.noise)
+    normal = normal_equations(problem, calibrated.theta, calibrated.nuisances)
     covariance = np.linalg.inv(normal.H)
-    names, groups, rows = rows_of(setup, found.theta, normal.places, found.nuisances)
-    x = row_of(found.theta, found.nuisances, normal.places)
+    names, groups, rows = rows_of(setup, calibrated.theta, normal.places, calibrated.nuisances)
+    x = row_of(calibrated.theta, calibrated.nuisances, normal.places)
     se = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0))
     before = np.sqrt(np.einsum("ij,j,ij->i", rows, 1 / normal.prior, rows))
     singles = len(normal.places)
     estimates = tuple(
-        Estimate(groups[i], names[i], float(rows[i] @ x), float(se[i]), float(before[i]), i >= singles)
+        CoefficientEstimate(groups[i], names[i], float(rows[i] @ x), float(se[i]), float(before[i]), i >= singles)
         for i in range(len(rows))
     )
     return Information(estimates, rows, _untold(covariance[:singles, :singles], normal.prior[:singles], names))

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int
 from unmixnet.model.lifting import lift
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.rollout import Policy, rollout
-from unmixnet.training.calibration.recordings import Recordings
+from unmixnet.training.calibration.setup import Recordings
 from unmixnet.training.calibration.theta import Jar, Theta, process_of
 from unmixnet.training.calibration.trajectories import released, steady_concentration
 
@@ -156,18 +156,20 @@ class Slopes:
     y_exposure: np.ndarray
 
 
-def traces(forward: Any, params: Any, told: Recordings, log_strength: np.ndarray, log_exposure: np.ndarray):
+def traces(forward: Any, params: Any, recordings: Recordings, log_strength: np.ndarray, log_exposure: np.ndarray):
     """y of the law, shape (n, T, M), and its level in clean air, shape (M,)."""
-    parts = [_traces(forward, params, *batch) for batch in _batches(told, log_strength, log_exposure)]
-    y, air = (_together([part[i] for part in parts], len(told)) for i in range(2))
+    parts = [_traces(forward, params, *batch) for batch in _batches(recordings, log_strength, log_exposure)]
+    y, air = (_together([part[i] for part in parts], len(recordings)) for i in range(2))
     return y, air[0]
 
 
-def slopes(forward: Any, params: Any, told: Recordings, log_strength: np.ndarray, log_exposure: np.ndarray) -> Slopes:
+def slopes(
+    forward: Any, params: Any, recordings: Recordings, log_strength: np.ndarray, log_exposure: np.ndarray
+) -> Slopes:
     """The traces and how they change with the parameters of their substances."""
-    parts = [_slopes(forward, params, *batch) for batch in _batches(told, log_strength, log_exposure)]
+    parts = [_slopes(forward, params, *batch) for batch in _batches(recordings, log_strength, log_exposure)]
     y, air, y_theta, air_theta, strength, exposure = (
-        _together([part[i] for part in parts], len(told)) for i in range(6)
+        _together([part[i] for part in parts], len(recordings)) for i in range(6)
     )
     return Slopes(y, air[0], y_theta, air_theta, strength, exposure)
 
@@ -177,10 +179,10 @@ def observed(y: np.ndarray, air: np.ndarray, gain: np.ndarray, offset: np.ndarra
     return air + offset[:, None] + gain[:, None] * (y - air)
 
 
-def seen(forward: Any, params: Any, told: Recordings, nuisances: Nuisances) -> np.ndarray:
+def seen(forward: Any, params: Any, recordings: Recordings, nuisances: Nuisances) -> np.ndarray:
     """Ŷ of recordings with their nuisances, shape (n, T, M)."""
-    y, air = traces(forward, params, told, nuisances.log_strength, nuisances.log_exposure)
-    return observed(y, air, *nuisances.of(told.session))
+    y, air = traces(forward, params, recordings, nuisances.log_strength, nuisances.log_exposure)
+    return observed(y, air, *nuisances.of(recordings.session))
 
 
 def flat(params: Any) -> np.ndarray:
@@ -188,19 +190,19 @@ def flat(params: Any) -> np.ndarray:
     return np.asarray(ravel_pytree(params)[0], float)
 
 
-def places_of(params: Any, told: Recordings) -> np.ndarray:
+def places_of(params: Any, recordings: Recordings) -> np.ndarray:
     """For each recording the places, in the row of all parameters, of the columns that `slopes` gives, shape (n, L)."""
     row, unravel = ravel_pytree(params)
     # indices travel as floats, exact up to 2²⁴
     numbered = unravel(jnp.arange(row.size).astype(row.dtype))
-    local = jax.vmap(lambda active: ravel_pytree(numbered.of(active))[0])(jnp.asarray(told.active()[0]))
+    local = jax.vmap(lambda active: ravel_pytree(numbered.of(active))[0])(jnp.asarray(recordings.active()[0]))
     return np.asarray(local).round().astype(int)
 
 
-def _batches(told: Recordings, log_strength: np.ndarray, log_exposure: np.ndarray) -> Iterator[tuple[Any, ...]]:
+def _batches(recordings: Recordings, log_strength: np.ndarray, log_exposure: np.ndarray) -> Iterator[tuple[Any, ...]]:
     """Batches of one size, the last one filled up, so that a law compiles once whatever the number of recordings."""
-    active, shares = told.active()
-    rows = np.arange(-(-len(told) // _BATCH) * _BATCH) % len(told)
+    active, shares = recordings.active()
+    rows = np.arange(-(-len(recordings) // _BATCH) * _BATCH) % len(recordings)
     dtype = jnp.zeros(()).dtype
     for some in np.split(rows, len(rows) // _BATCH):
         yield jnp.asarray(active[some]), *(jnp.asarray(x[some], dtype) for x in (shares, log_strength, log_exposure))
@@ -212,16 +214,16 @@ def _together(parts: Sequence[Any], n: int) -> np.ndarray:
 
 @eqx.filter_jit
 def _traces(forward: Any, params: Any, active, shares, log_strength, log_exposure):
-    def one(active, *rest):
+    def of_recording(active, *rest):
         local = params.of(active)
         return forward.trace(local, *rest), forward.air(local)
 
-    return jax.vmap(one)(active, shares, log_strength, log_exposure)
+    return jax.vmap(of_recording)(active, shares, log_strength, log_exposure)
 
 
 @eqx.filter_jit
 def _slopes(forward: Any, params: Any, active, shares, log_strength, log_exposure):
-    def one(active, shares, log_strength, log_exposure):
+    def of_recording(active, shares, log_strength, log_exposure):
         row, unravel = ravel_pytree(params.of(active))
 
         def trace(row, log_strength, log_exposure):
@@ -233,4 +235,4 @@ def _slopes(forward: Any, params: Any, active, shares, log_strength, log_exposur
         (y_theta, y_strength, y_exposure), (air_theta, _, _) = by
         return y, air, y_theta, air_theta, y_strength, y_exposure
 
-    return jax.vmap(one)(active, shares, log_strength, log_exposure)
+    return jax.vmap(of_recording)(active, shares, log_strength, log_exposure)

@@ -51,7 +51,7 @@ class FrozenSimulator:
         rate_Hz: of the traces that it was calibrated on.
         step_s: of the solver.
         exposed: whether recordings start with the odour present; else in clean air.
-        ready: preprocessing of the recordings that it was calibrated on; the signal is in its units.
+        preprocessing: preprocessing of the recordings that it was calibrated on; the signal is in its units.
         origin: what it was made from, as plain JSON values.
         sha256: of the stored artefact; "" before it is stored.
         substeps: of advection and diffusion in a step, as it was calibrated; None chooses what is stable.
@@ -63,7 +63,7 @@ class FrozenSimulator:
     rate_Hz: float
     step_s: float
     exposed: bool
-    ready: Preprocessing | None = None
+    preprocessing: Preprocessing | None = None
     origin: dict[str, Any] = field(default_factory=dict, repr=False)
     sha256: str = ""
     substeps: tuple[int, int] | None = None
@@ -106,7 +106,7 @@ class FrozenSimulator:
         components: Sequence[str],
         *,
         seconds: float,
-        ready: Preprocessing | None = None,
+        preprocessing: Preprocessing | None = None,
         origin: dict[str, Any] | None = None,
     ) -> "FrozenSimulator":
         """The global coefficients of a model, trained or not; `seconds` is the length that a release is spread over."""
@@ -116,7 +116,14 @@ class FrozenSimulator:
         exposed = settings.start != "clean air"
         made = origin or {"made from": "model"}
         return cls(
-            tuple(components), model.chamber, process, settings.rate_Hz, settings.step_s, exposed, ready, origin=made
+            tuple(components),
+            model.chamber,
+            process,
+            settings.rate_Hz,
+            settings.step_s,
+            exposed,
+            preprocessing,
+            origin=made,
         )
 
     def simulate(
@@ -151,8 +158,8 @@ class FrozenSimulator:
         inner = np.full((n, M), np.nan) if first is None else air + (np.asarray(first, float) - air - o) / g
         with single_precision():
             run = self._run(math.floor(seconds / self.step_s + 1e-6))
-            found = solve_all(self.process, run, s[:, None] * a, ε, inner)
-        return self._trajectories(found, air, g, o)
+            states = solve_all(self.process, run, s[:, None] * a, ε, inner)
+        return self._trajectories(states, air, g, o)
 
     def save(self, folder: str | Path) -> "FrozenSimulator":
         """Write it; the one that is returned knows its hash. A folder that holds a frozen simulator is refused."""
@@ -173,7 +180,7 @@ class FrozenSimulator:
                 "step_s": self.step_s,
                 "exposed": self.exposed,
                 "substeps": self.substeps,
-                "preprocessing": None if self.ready is None else json.loads(self.ready.to_json()),
+                "preprocessing": None if self.preprocessing is None else json.loads(self.preprocessing.to_json()),
                 "origin": self.origin,
             }
         }
@@ -185,25 +192,25 @@ class FrozenSimulator:
         """Read and verify a frozen simulator; a changed file is refused."""
         place = Path(folder) / FROZEN
         kept = read_artefact(place, kind="simulator", max_bytes=_LARGEST)
-        told: Any = kept.documents.get("simulator.json")
-        if not isinstance(told, dict) or told.get("format") != _FORMAT:
+        stored: Any = kept.documents.get("simulator.json")
+        if not isinstance(stored, dict) or stored.get("format") != _FORMAT:
             raise ArtefactError(
                 f"this release reads simulators of format {_FORMAT}", where=str(place), remedy="Calibrate anew"
             )
         with single_precision():
-            process = unpack_process(kept.tensors, told["process"], str(place))
-        written = told["preprocessing"]
+            process = unpack_process(kept.tensors, stored["process"], str(place))
+        written = stored["preprocessing"]
         return cls(
-            tuple(told["components"]),
-            _chamber(told["chamber"]),
+            tuple(stored["components"]),
+            _chamber(stored["chamber"]),
             process,
-            told["rate_Hz"],
-            told["step_s"],
-            told["exposed"],
+            stored["rate_Hz"],
+            stored["step_s"],
+            stored["exposed"],
             None if written is None else Preprocessing.from_json(json.dumps(written)),
-            told["origin"],
+            stored["origin"],
             kept.digest,
-            None if told.get("substeps") is None else (int(told["substeps"][0]), int(told["substeps"][1])),
+            None if stored.get("substeps") is None else (int(stored["substeps"][0]), int(stored["substeps"][1])),
         )
 
     def _run(self, steps: int) -> Run:
@@ -215,20 +222,20 @@ class FrozenSimulator:
         policy = Policy(*(self.substeps or (max(1, advection), max(1, diffusion))))
         return Run(chamber.geometry(), jnp.asarray(step, jnp.float32), steps, self.exposed, policy)
 
-    def _trajectories(self, found: dict[str, np.ndarray], air: np.ndarray, g: np.ndarray, o: np.ndarray):
-        volume, cells = self.chamber.volume_m3, [self.chamber.index[one.cell] for one in self.chamber.sensors]
-        N = found["N"][..., 1:].astype(float)
-        seen = air + o[:, None] + g[:, None] * (found["y"] - air)
+    def _trajectories(self, states: dict[str, np.ndarray], air: np.ndarray, g: np.ndarray, o: np.ndarray):
+        volume, cells = self.chamber.volume_m3, [self.chamber.index[part.cell] for part in self.chamber.sensors]
+        N = states["N"][..., 1:].astype(float)
+        seen = air + o[:, None] + g[:, None] * (states["y"] - air)
         return Trajectories(
             self.step_s * np.arange(1, N.shape[1] + 1),
             N[:, :, cells] / volume[cells][:, None],
-            found["J"][..., 1:].astype(float),
-            found["theta"][..., 1:].astype(float),
+            states["J"][..., 1:].astype(float),
+            states["theta"][..., 1:].astype(float),
             N.sum(axis=2),
             seen,
-            air + o + g * (found["start"] - air),
-            found["ms_residual"].astype(float),
-            found["mass_error"].astype(float),
+            air + o + g * (states["start"] - air),
+            states["ms_residual"].astype(float),
+            states["mass_error"].astype(float),
         )
 
     def _check(self, a: np.ndarray, seconds: float) -> None:
@@ -262,9 +269,9 @@ def _single(process: Process) -> Process:
 
 
 def _drawn(chamber: Chamber) -> dict[str, Any]:
-    return {name: [asdict(one) for one in getattr(chamber, name)] for name in ("cells", "edges", "sensors")}
+    return {name: [asdict(part) for part in getattr(chamber, name)] for name in ("cells", "edges", "sensors")}
 
 
-def _chamber(told: dict[str, Any]) -> Chamber:
+def _chamber(stored: dict[str, Any]) -> Chamber:
     kinds = {"cells": Cell, "edges": Edge, "sensors": Sensor}
-    return Chamber(**{name: tuple(kind(**one) for one in told[name]) for name, kind in kinds.items()})
+    return Chamber(**{name: tuple(kind(**part) for part in stored[name]) for name, kind in kinds.items()})

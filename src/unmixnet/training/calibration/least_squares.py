@@ -4,6 +4,10 @@ r"""Levenberg–Marquardt over the free parameters, the nuisances of recordings 
 
 Residuals are whitened (`losses`), so that H is the information that recordings and priors hold about everything.
 A step that does not lower the loss is not taken.
+
+Why not SciPy: a recording depends on the coefficients of its own few substances, its strength and exposure and the
+gains of its session only, so that H is summed from small blocks, while `least_squares` with an exact solver wants the
+whole Jacobian, some hundred megabytes of zeros for SmellNet. H itself is needed besides, as the Fisher information.
 """
 
 from collections.abc import Callable
@@ -15,11 +19,11 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from unmixnet.training.calibration.forward import Nuisances, flat, observed, places_of, slopes, traces
-from unmixnet.training.calibration.losses import CalibrationWeights, Noise, plain, whitened
-from unmixnet.training.calibration.recordings import Recordings
+from unmixnet.training.calibration.losses import L_H, L_Y, CalibrationWeights, L_mix, Noise, R, plain, whitened
+from unmixnet.training.calibration.setup import Recordings
 from unmixnet.training.calibration.theta import NuisancePrior
 
-__all__ = ["Fit", "Normal", "Problem", "free_places", "levenberg_marquardt", "misfit", "normal_equations"]
+__all__ = ["CalibrationProblem", "LawFit", "Normal", "free_places", "levenberg_marquardt", "misfit", "normal_equations"]
 
 _LONGEST = 1.0
 """Largest change of a logarithm in one step."""
@@ -28,13 +32,13 @@ _HELD = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class CalibrationProblem:
     """Recordings, a law, and what is believed before.
 
     Arguments:
         forward: the law.
         free: fields of its parameters that move.
-        told: recordings that speak.
+        recordings: recordings that speak.
         fingerprints: H_i, recordings without nuisances; may be empty.
         mean, sd: prior of every parameter, flat.
         prior: of the nuisances.
@@ -44,7 +48,7 @@ class Problem:
 
     forward: Any
     free: frozenset[str]
-    told: Recordings
+    recordings: Recordings
     fingerprints: Recordings
     mean: np.ndarray
     sd: np.ndarray
@@ -55,7 +59,7 @@ class Problem:
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class LawFit:
     """Parameters and nuisances of a problem with the loss that they have."""
 
     params: Any
@@ -85,16 +89,16 @@ class Normal:
 
 
 def levenberg_marquardt(
-    problem: Problem,
+    problem: CalibrationProblem,
     params: Any,
     nuisances: Nuisances,
     *,
     iterations: int,
     tolerance: float = 2e-4,
     watch: Callable[[int, float], None] = lambda iteration, loss: None,
-) -> Fit:
+) -> LawFit:
     """Smaller loss, from a start; stops when a step gains less than `tolerance` of it."""
-    fit, damping = Fit(params, nuisances, misfit(problem, params, nuisances)), 1e-2
+    fit, damping = LawFit(params, nuisances, misfit(problem, params, nuisances)), 1e-2
     for iteration in range(iterations):
         now = normal_equations(problem, fit.params, fit.nuisances)
         better, damping = _tried(problem, fit, now, damping)
@@ -106,7 +110,9 @@ def levenberg_marquardt(
     return fit
 
 
-def _tried(problem: Problem, fit: Fit, now: Normal, damping: float, most: int = 8) -> tuple[Fit, float]:
+def _tried(
+    problem: CalibrationProblem, fit: LawFit, now: Normal, damping: float, most: int = 8
+) -> tuple[LawFit, float]:
     """The first step that lowers the loss, with the damping for the next; the same fit if there is none."""
     H, diagonal = now.H, np.diag(now.H)
     for _ in range(most):
@@ -114,26 +120,26 @@ def _tried(problem: Problem, fit: Fit, now: Normal, damping: float, most: int = 
         params, nuisances = _moved(fit, now, np.clip(step, -_LONGEST, _LONGEST))
         loss = misfit(problem, params, nuisances)
         if np.isfinite(loss) and loss < fit.loss:
-            return Fit(params, nuisances, loss), max(damping / 5, 1e-9)
+            return LawFit(params, nuisances, loss), max(damping / 5, 1e-9)
         damping *= 5
     return fit, damping
 
 
-def misfit(problem: Problem, params: Any, nuisances: Nuisances) -> float:
+def misfit(problem: CalibrationProblem, params: Any, nuisances: Nuisances) -> float:
     """λ_Y L_Y + λ_mix L_mix + λ_H L_H + λ_reg R + what the nuisances cost."""
-    told, λ, noise = problem.told, problem.weights, problem.noise
-    y, air = traces(problem.forward, params, told, nuisances.log_strength, nuisances.log_exposure)
-    left = told.Y - observed(y, air, *nuisances.of(told.session))
-    total = λ.Y * np.sum(whitened(left, noise) ** 2) + λ.mix * np.sum(plain(left[~told.pure], noise) ** 2)
+    recordings, λ, noise = problem.recordings, problem.weights, problem.noise
+    y, air = traces(problem.forward, params, recordings, nuisances.log_strength, nuisances.log_exposure)
+    left = recordings.Y - observed(y, air, *nuisances.of(recordings.session))
+    total = λ.Y * L_Y(left, noise) + λ.mix * L_mix(left[~recordings.pure], noise)
     if λ.H > 0 and len(problem.fingerprints):
         H = problem.fingerprints
         y, _ = traces(problem.forward, params, H, np.zeros(len(H)), np.zeros(len(H)))
-        total += λ.H * np.sum(plain(H.Y - y, problem.noise_H) ** 2)
-    total += λ.reg * np.sum(((flat(params) - problem.mean) / problem.sd) ** 2)
+        total += λ.H * L_H(H.Y - y, problem.noise_H)
+    total += λ.reg * R((flat(params) - problem.mean) / problem.sd)
     return float(total + sum(np.sum((part / sd) ** 2) for part, sd in _believed(nuisances, problem.prior)))
 
 
-def normal_equations(problem: Problem, params: Any, nuisances: Nuisances) -> Normal:
+def normal_equations(problem: CalibrationProblem, params: Any, nuisances: Nuisances) -> Normal:
     """H and ∇ (half of it) at a point."""
     free = free_places(params, problem.free)
     size = len(free) + sum(part.size for part, _ in _believed(nuisances, problem.prior))
@@ -156,13 +162,13 @@ def normal_equations(problem: Problem, params: Any, nuisances: Nuisances) -> Nor
     return Normal(free, H, prior, gradient + prior * np.concatenate(off))
 
 
-def _recording_blocks(problem: Problem, params: Any, nuisances: Nuisances, where: np.ndarray, P: int):
+def _recording_blocks(problem: CalibrationProblem, params: Any, nuisances: Nuisances, where: np.ndarray, P: int):
     """(columns, J, residual) of every recording."""
-    told, λ = problem.told, problem.weights
-    n, T, M = told.Y.shape
-    by = slopes(problem.forward, params, told, nuisances.log_strength, nuisances.log_exposure)
-    gain, offset = nuisances.of(told.session)
-    left = told.Y - observed(by.y, by.air, gain, offset)
+    recordings, λ = problem.recordings, problem.weights
+    n, T, M = recordings.Y.shape
+    by = slopes(problem.forward, params, recordings, nuisances.log_strength, nuisances.log_exposure)
+    gain, offset = nuisances.of(recordings.session)
+    left = recordings.Y - observed(by.y, by.air, gain, offset)
     g = gain[:, None, :, None]
     eye = np.eye(M)
     J = np.concatenate(
@@ -175,17 +181,19 @@ def _recording_blocks(problem: Problem, params: Any, nuisances: Nuisances, where
         ],
         axis=-1,
     )
-    columns = np.concatenate([where[places_of(params, told)], _nuisance_columns(told, nuisances, P)], axis=1)
+    columns = np.concatenate(
+        [where[places_of(params, recordings)], _nuisance_columns(recordings, nuisances, P)], axis=1
+    )
     rows = [(np.sqrt(λ.Y), whitened, np.ones(n))]
     if λ.mix > 0:
-        rows.append((np.sqrt(λ.mix), plain, (~told.pure).astype(float)))
+        rows.append((np.sqrt(λ.mix), plain, (~recordings.pure).astype(float)))
     for weight, weigh, mask in rows:
         r, K = weigh(left, problem.noise), weigh(J, problem.noise)
         for i in np.flatnonzero(mask):
             yield columns[i], weight * K[i].reshape(T * M, -1), weight * r[i].ravel()
 
 
-def _fingerprint_blocks(problem: Problem, params: Any, where: np.ndarray):
+def _fingerprint_blocks(problem: CalibrationProblem, params: Any, where: np.ndarray):
     """Likewise of the fingerprints, which have no nuisance."""
     H, zero = problem.fingerprints, np.zeros(len(problem.fingerprints))
     by = slopes(problem.forward, params, H, zero, zero)
@@ -195,13 +203,13 @@ def _fingerprint_blocks(problem: Problem, params: Any, where: np.ndarray):
         yield columns[i], weight * J[i].reshape(r[i].size, -1), weight * r[i].ravel()
 
 
-def _nuisance_columns(told: Recordings, nuisances: Nuisances, P: int) -> np.ndarray:
+def _nuisance_columns(recordings: Recordings, nuisances: Nuisances, P: int) -> np.ndarray:
     """Places of a recording's strength and exposure and of its session's gains and offsets; −1 without a session."""
-    n, M = len(told), told.Y.shape[2]
+    n, M = len(recordings), recordings.Y.shape[2]
     S = len(nuisances.log_gain)
     row, sensors = np.arange(n)[:, None], np.arange(M)
-    gain = P + 2 * n + told.session[:, None] * M + sensors
-    gain = np.where(told.session[:, None] >= 0, gain, -1)
+    gain = P + 2 * n + recordings.session[:, None] * M + sensors
+    gain = np.where(recordings.session[:, None] >= 0, gain, -1)
     offset = np.where(gain >= 0, gain + S * M, -1)
     return np.concatenate([P + row, P + n + row, gain, offset], axis=1)
 
@@ -221,7 +229,7 @@ def free_places(params: Any, free: frozenset[str]) -> np.ndarray:
     return np.flatnonzero(flat(marked) > 0)
 
 
-def _moved(fit: Fit, now: Normal, step: np.ndarray) -> tuple[Any, Nuisances]:
+def _moved(fit: LawFit, now: Normal, step: np.ndarray) -> tuple[Any, Nuisances]:
     """Parameters and nuisances after a step."""
     row, unravel = ravel_pytree(fit.params)
     new = np.array(row, float)

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from unmixnet.simulation.plot_style import INK, MUTED, PALETTE, figure_style
-from unmixnet.training.calibration.recordings import Recordings
+from unmixnet.training.calibration.setup import Recordings
 
 __all__ = ["draw_determined", "draw_explained", "draw_traces", "report_text"]
 
@@ -60,9 +60,9 @@ def report_text(values: dict[str, Any]) -> str:
             "| stage | recordings | iterations | rms of what is left | in Ω |",
             "|---|---|---|---|---|",
             *(
-                f"| {one['stage']} | {one['recordings']} | {one['iterations']} | {one['rms']:.3f} "
-                f"| {'yes' if one['in omega'] else 'NO'} |"
-                for one in values["stages"]
+                f"| {row['stage']} | {row['recordings']} | {row['iterations']} | {row['rms']:.3f} "
+                f"| {'yes' if row['in omega'] else 'NO'} |"
+                for row in values["stages"]
             ),
             "",
             f"L_phys {values['closure']['L_phys']:.1e}, flux residual {values['closure']['MS residual']:.1e}, "
@@ -78,11 +78,11 @@ def score_table(values: dict[str, Any]) -> list[str]:
     """One row for each law, place and way to set levels."""
     sensors = values["channels"]
     rows = [
-        f"| {one['where']} | {_WAYS[one['levels']]} | {one['law']} | {one['recordings']} "
-        f"| {one['total']:.3f} [{one['lo']:.3f}, {one['hi']:.3f}] | "
-        + " | ".join(f"{value:.3f}" for value in one["sensors"])
+        f"| {row['where']} | {_WAYS[row['levels']]} | {row['law']} | {row['recordings']} "
+        f"| {row['total']:.3f} [{row['lo']:.3f}, {row['hi']:.3f}] | "
+        + " | ".join(f"{value:.3f}" for value in row["sensors"])
         + " |"
-        for one in sorted(values["scores"], key=_order)
+        for row in sorted(values["scores"], key=_order)
     ]
     return [
         "| where | levels | law | recordings | all sensors | " + " | ".join(sensors) + " |",
@@ -94,9 +94,9 @@ def score_table(values: dict[str, Any]) -> list[str]:
 def group_table(values: dict[str, Any]) -> list[str]:
     """Coefficients by group: how many are determined."""
     rows = [
-        f"| {one['group']} | {one['entries']} | {one['determined']} | {one['weak']} | {one['not determined']} "
-        f"| {one['se']:.2f} | {one['before']:.2f} |"
-        for one in values["groups"]
+        f"| {row['group']} | {row['entries']} | {row['determined']} | {row['weak']} | {row['not determined']} "
+        f"| {row['se']:.2f} | {row['before']:.2f} |"
+        for row in values["groups"]
     ]
     return [
         "| coefficient | entries | determined | weak | not determined | median se (log) | before |",
@@ -116,21 +116,21 @@ _LAWS = ("physics", "linear", "pure mean", "constant")
 def draw_explained(values: dict[str, Any], path: Path) -> None:
     """R² of every law by place; the recipe alone is filled, levels of sessions are outlined."""
     scores = values["scores"]
-    places = list(dict.fromkeys((one["where"], one["levels"]) for one in scores if one["levels"] != "all"))
+    places = list(dict.fromkeys((row["where"], row["levels"]) for row in scores if row["levels"] != "all"))
     with figure_style():
         figure, axis = plt.subplots(figsize=(7.2, 0.62 * len(places) + 1.2))
         for k, (where, levels) in enumerate(places):
             for j, law in enumerate(_LAWS):
-                one = next((s for s in scores if (s["where"], s["levels"], s["law"]) == (where, levels, law)), None)
-                if one is None:
+                row = next((s for s in scores if (s["where"], s["levels"], s["law"]) == (where, levels, law)), None)
+                if row is None:
                     continue
                 y = k + 0.18 * (j - 1.5)
-                axis.plot([one["lo"], one["hi"]], [y, y], color=PALETTE[j], lw=1.4)
-                axis.plot(one["total"], y, "o", color=PALETTE[j], ms=5, label=law if k == 0 else None)
+                axis.plot([row["lo"], row["hi"]], [y, y], color=PALETTE[j], lw=1.4)
+                axis.plot(row["total"], y, "o", color=PALETTE[j], ms=5, label=law if k == 0 else None)
         axis.set_yticks(range(len(places)), [f"{where}\n{_way(levels)}" for where, levels in places])
         axis.invert_yaxis()
         axis.axvline(0, color=MUTED, lw=1)
-        lows = [one["lo"] for one in scores if one["levels"] != "all"]
+        lows = [row["lo"] for row in scores if row["levels"] != "all"]
         axis.set_xlim(max(min(lows) - 0.05, -1.0), 1)
         axis.set_xlabel("share of variance explained, 95 % over recordings")
         axis.grid(axis="y", visible=False)
@@ -140,16 +140,16 @@ def draw_explained(values: dict[str, Any], path: Path) -> None:
 
 def draw_determined(values: dict[str, Any], path: Path) -> None:
     """Standard error of every coefficient over what it was before: what lies at one was not determined."""
-    groups = list(dict.fromkeys(one["group"] for one in values["estimates"]))
+    groups = list(dict.fromkeys(row["group"] for row in values["estimates"]))
     colours = {"determined": PALETTE[2], "weak": PALETTE[1], "not determined": MUTED}
     with figure_style():
         figure, axis = plt.subplots(figsize=(7.2, 0.27 * len(groups) + 1.2))
         rng = np.random.default_rng(0)
         for k, group in enumerate(groups):
-            mine = [one for one in values["estimates"] if one["group"] == group]
+            mine = [row for row in values["estimates"] if row["group"] == group]
             y = k + rng.uniform(-0.22, 0.22, len(mine)) * (len(mine) > 1)
-            x = [one["se"] / one["before"] for one in mine]
-            axis.scatter(x, y, s=9, color=[colours[one["verdict"]] for one in mine], linewidths=0, alpha=0.8)
+            x = [row["se"] / row["before"] for row in mine]
+            axis.scatter(x, y, s=9, color=[colours[row["verdict"]] for row in mine], linewidths=0, alpha=0.8)
         for verdict, colour in colours.items():
             axis.scatter([], [], s=16, color=colour, label=verdict)
         axis.set_yticks(range(len(groups)), groups)
@@ -161,18 +161,20 @@ def draw_determined(values: dict[str, Any], path: Path) -> None:
         _saved(figure, path)
 
 
-def draw_traces(told: Recordings, guess: np.ndarray, channels: tuple[str, ...], step_s: float, path: Path) -> None:
+def draw_traces(
+    recordings: Recordings, guess: np.ndarray, channels: tuple[str, ...], step_s: float, path: Path
+) -> None:
     """Recordings (solid) and what the simulator plays for their recipes (dashed), six of them."""
-    chosen = np.linspace(0, len(told) - 1, min(6, len(told))).astype(int)
-    time_s = step_s * np.arange(1, told.Y.shape[1] + 1)
+    chosen = np.linspace(0, len(recordings) - 1, min(6, len(recordings))).astype(int)
+    time_s = step_s * np.arange(1, recordings.Y.shape[1] + 1)
     with figure_style():
         figure, axes = plt.subplots(2, 3, figsize=(8.4, 4.6), sharex=True, sharey=True, squeeze=False)
         for axis, i in zip(axes.ravel(), chosen, strict=False):
             for m, channel in enumerate(channels):
                 colour = PALETTE[m % len(PALETTE)]
-                axis.plot(time_s, told.Y[i, :, m], color=colour, label=channel)
+                axis.plot(time_s, recordings.Y[i, :, m], color=colour, label=channel)
                 axis.plot(time_s, guess[i, :, m], color=colour, ls=(0, (3, 2)), lw=1.3)
-            axis.set_title(_short(told.names[i]), fontsize=7.5, fontweight="normal")
+            axis.set_title(_short(recordings.names[i]), fontsize=7.5, fontweight="normal")
         for axis in axes[-1]:
             axis.set_xlabel("time [s]")
         for axis in axes[:, 0]:

@@ -7,14 +7,14 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from unmixnet.training.calibration.calibrate import Calibration, Setup
+from unmixnet.training.calibration.calibrate import CalibrationFit
 from unmixnet.training.calibration.forward import Levels, LinearLaw, Nuisances, Physics, seen
-from unmixnet.training.calibration.least_squares import Problem, levenberg_marquardt
+from unmixnet.training.calibration.least_squares import CalibrationProblem, levenberg_marquardt
 from unmixnet.training.calibration.losses import CalibrationWeights, Noise
-from unmixnet.training.calibration.recordings import Recordings, fingerprints_of
+from unmixnet.training.calibration.setup import Recordings, Setup, fingerprints_of
 from unmixnet.training.calibration.theta import NuisancePrior
 
-__all__ = ["NULLS", "Law", "Score", "in_sample", "new_sessions", "null_laws", "out_of_sample", "physics_law"]
+__all__ = ["NULLS", "FittedLaw", "Score", "in_sample", "new_sessions", "null_laws", "out_of_sample", "physics_law"]
 
 NULLS = ("constant", "pure mean", "linear")
 _WIDE = 3.0
@@ -22,7 +22,7 @@ _WIDE = 3.0
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
+class FittedLaw:
     """A fitted law, ready to play recipes.
 
     Arguments:
@@ -37,20 +37,20 @@ class Law:
     nuisances: Nuisances
     noise: Noise
     prior: NuisancePrior
-    played: Callable[[Recordings], Recordings] = lambda told: told
+    played: Callable[[Recordings], Recordings] = lambda recordings: recordings
 
-    def trace(self, told: Recordings, nuisances: Nuisances) -> np.ndarray:
+    def trace(self, recordings: Recordings, nuisances: Nuisances) -> np.ndarray:
         """Ŷ, shape (n, T, M)."""
-        return seen(self.forward, self.params, self.played(told), nuisances)
+        return seen(self.forward, self.params, self.played(recordings), nuisances)
 
 
-def physics_law(setup: Setup, found: Calibration) -> Law:
+def physics_law(setup: Setup, calibrated: CalibrationFit) -> FittedLaw:
     """The calibrated solver."""
     prior = setup.prior_nuisance
-    return Law("physics", Physics.of(setup.jar), found.theta, found.nuisances, found.noise, prior)
+    return FittedLaw("physics", Physics.of(setup.jar), calibrated.theta, calibrated.nuisances, calibrated.noise, prior)
 
 
-def null_laws(setup: Setup, *, iterations: int = 8) -> tuple[Law, ...]:
+def null_laws(setup: Setup, *, iterations: int = 8) -> tuple[FittedLaw, ...]:
     """The null laws, fitted."""
     train = setup.train
     return (
@@ -61,20 +61,20 @@ def null_laws(setup: Setup, *, iterations: int = 8) -> tuple[Law, ...]:
 
 
 def _fitted(
-    name: str, setup: Setup, told: Recordings, played: Callable[[Recordings], Recordings], iterations: int
-) -> Law:
-    told, prior = played(told), replace(setup.nuisance, exposure=0.0)
-    K, M = told.ratios.shape[1], told.Y.shape[2]
-    level = told.Y.mean(axis=(0, 1))
-    forward: Any = LinearLaw(jnp.asarray(setup.air), told.Y.shape[1])
+    name: str, setup: Setup, recordings: Recordings, played: Callable[[Recordings], Recordings], iterations: int
+) -> FittedLaw:
+    recordings, prior = played(recordings), replace(setup.nuisance, exposure=0.0)
+    K, M = recordings.ratios.shape[1], recordings.Y.shape[2]
+    level = recordings.Y.mean(axis=(0, 1))
+    forward: Any = LinearLaw(jnp.asarray(setup.air), recordings.Y.shape[1])
     params, noise = Levels(jnp.asarray(np.tile(level, (K, 1)))), Noise.of(M)
-    nuisances = Nuisances.none(len(told), len(told.sessions), M)
-    none = fingerprints_of(told)[np.zeros(0, int)]
+    nuisances = Nuisances.none(len(recordings), len(recordings.sessions), M)
+    none = fingerprints_of(recordings)[np.zeros(0, int)]
     for _ in range(2):
-        problem = Problem(
+        problem = CalibrationProblem(
             forward,
             frozenset({"h"}),
-            told,
+            recordings,
             none,
             np.tile(level, K),
             np.full(K * M, _WIDE),
@@ -85,17 +85,21 @@ def _fitted(
         )
         fit = levenberg_marquardt(problem, params, nuisances, iterations=iterations)
         params, nuisances = fit.params, fit.nuisances
-        noise = Noise.estimated(told.Y - seen(forward, params, told, nuisances))
-    return Law(name, forward, params, nuisances, noise, prior, played)
+        noise = Noise.estimated(recordings.Y - seen(forward, params, recordings, nuisances))
+    return FittedLaw(name, forward, params, nuisances, noise, prior, played)
 
 
-def _same(told: Recordings) -> Recordings:
-    return told
+def _same(recordings: Recordings) -> Recordings:
+    return recordings
 
 
-def _dominant(told: Recordings) -> Recordings:
+def _dominant(recordings: Recordings) -> Recordings:
     """The recipe with all of its share in the most plentiful substance."""
-    return replace(told, ratios=np.eye(told.ratios.shape[1])[np.argmax(told.ratios, axis=1)], most=told.largest)
+    return replace(
+        recordings,
+        ratios=np.eye(recordings.ratios.shape[1])[np.argmax(recordings.ratios, axis=1)],
+        most=recordings.largest,
+    )
 
 
 REFERENCES = 3
@@ -125,7 +129,7 @@ class Score:
     hi: float
 
 
-def in_sample(law: Law, train: Recordings) -> list[Score]:
+def in_sample(law: FittedLaw, train: Recordings) -> list[Score]:
     """On the training recordings: without nuisances, with those of sessions, with all where the law has them."""
     mean = train.Y.mean(axis=(0, 1))
     n = len(train)
@@ -137,19 +141,19 @@ def in_sample(law: Law, train: Recordings) -> list[Score]:
     return [_score(law, train, mean, "in sample", way, nuisances) for way, nuisances in ways.items()]
 
 
-def out_of_sample(law: Law, train: Recordings, test: Recordings, where: str = "test") -> list[Score]:
+def out_of_sample(law: FittedLaw, train: Recordings, test: Recordings, where: str = "test") -> list[Score]:
     """On recordings that nothing was fitted to; sessions that training has may lend their levels."""
     mean, n = train.Y.mean(axis=(0, 1)), len(test)
     nothing = Nuisances.none(n, *law.nuisances.log_gain.shape)
-    found = [_score(law, test, mean, where, "none", nothing)]
+    scores = [_score(law, test, mean, where, "none", nothing)]
     if np.any(test.session >= 0):
         session = Nuisances(np.zeros(n), np.zeros(n), law.nuisances.log_gain, law.nuisances.offset)
-        found.append(_score(law, test, mean, where, "session", session))
-    return found
+        scores.append(_score(law, test, mean, where, "session", session))
+    return scores
 
 
 def new_sessions(
-    law: Law, train: Recordings, test: Recordings, sessions: np.ndarray, *, references: int = REFERENCES
+    law: FittedLaw, train: Recordings, test: Recordings, sessions: np.ndarray, *, references: int = REFERENCES
 ) -> list[Score]:
     """On whole sessions that training does not have: as they are, and with levels from their first recordings."""
     mean, n, M = train.Y.mean(axis=(0, 1)), len(test), test.Y.shape[2]
@@ -169,7 +173,7 @@ def new_sessions(
     ]
 
 
-def session_levels(law: Law, Y: np.ndarray, y: np.ndarray, air: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def session_levels(law: FittedLaw, Y: np.ndarray, y: np.ndarray, air: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gain and offset of a session from references: Ȳ − ȳ = o + γ (ȳ − air), ridge by the priors, shape (M,) each."""
     level, guess = Y.mean(axis=1), y.mean(axis=1)
     M = level.shape[1]
@@ -183,25 +187,28 @@ def session_levels(law: Law, Y: np.ndarray, y: np.ndarray, air: np.ndarray) -> t
     return gain, offset
 
 
-def _without(told: Recordings) -> Recordings:
+def _without(recordings: Recordings) -> Recordings:
     """The recordings without their sessions."""
-    none = np.full(len(told), -1)
-    return Recordings(told.Y, told.ratios, none, told.sessions, told.names, told.largest)
+    none = np.full(len(recordings), -1)
+    return Recordings(recordings.Y, recordings.ratios, none, recordings.sessions, recordings.names, recordings.largest)
 
 
-def _score(law: Law, told: Recordings, mean: np.ndarray, where: str, levels: str, nuisances: Nuisances) -> Score:
-    return _of(law, told, mean, where, levels, law.trace(told, nuisances))
+def _score(
+    law: FittedLaw, recordings: Recordings, mean: np.ndarray, where: str, levels: str, nuisances: Nuisances
+) -> Score:
+    return _of(law, recordings, mean, where, levels, law.trace(recordings, nuisances))
 
 
-def _of(law: Law, told: Recordings, mean: np.ndarray, where: str, levels: str, guess: np.ndarray) -> Score:
-    off, spread = np.sum((told.Y - guess) ** 2, axis=1), np.sum((told.Y - mean) ** 2, axis=1)
-    main = np.argmax(told.ratios, axis=1)
+def _of(law: FittedLaw, recordings: Recordings, mean: np.ndarray, where: str, levels: str, guess: np.ndarray) -> Score:
+    off, spread = np.sum((recordings.Y - guess) ** 2, axis=1), np.sum((recordings.Y - mean) ** 2, axis=1)
+    main = np.argmax(recordings.ratios, axis=1)
     substances = tuple(
-        _share(off[main == i], spread[main == i]) if np.any(main == i) else None for i in range(told.ratios.shape[1])
+        _share(off[main == i], spread[main == i]) if np.any(main == i) else None
+        for i in range(recordings.ratios.shape[1])
     )
     lo, hi = _interval(off.sum(axis=1), spread.sum(axis=1))
     sensors = tuple(_share(off[:, m], spread[:, m]) for m in range(off.shape[1]))
-    return Score(law.name, where, levels, len(told), sensors, substances, _share(off, spread), lo, hi)
+    return Score(law.name, where, levels, len(recordings), sensors, substances, _share(off, spread), lo, hi)
 
 
 def _share(off: Any, spread: Any) -> float:

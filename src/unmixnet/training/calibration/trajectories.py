@@ -150,16 +150,16 @@ def _one(process: Process, run: Run, shares: Array, exposure: Array, first: Arra
     start = lift(this, run.geometry, None, exposure * steady_concentration(this) if run.exposed else None)
     start = eqx.tree_at(lambda s: s.y, start, jnp.where(jnp.isnan(first), start.y, first))
     done = rollout(this, run.geometry, start, run.step_s, run.steps, save=SAVED, policy=run.policy)
-    kept, told = done.saved, done.saved.closure
-    assert told is not None, "the closure was asked for"
+    kept, closure = done.saved, done.saved.closure
+    assert closure is not None, "the closure was asked for"
     return {
         "N": kept.N,
         "J": kept.J,
         "theta": kept.theta,
         "y": kept.y,
         "start": start.y,
-        "ms_residual": jnp.mean(told.ms_residual),
-        "mass_error": jnp.mean(told.mass_error),
+        "ms_residual": jnp.mean(closure.ms_residual),
+        "mass_error": jnp.mean(closure.mass_error),
         "status": done.status,
     }
 

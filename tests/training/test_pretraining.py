@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from tests.model.tiny import QUICK, M, T, model, quick_jit
-from unmixnet.training.epoch import Plan
+from unmixnet.training.augmentation import Leftover, NuisanceSpread, bank_of, virtual_batch
+from unmixnet.training.epoch import TrainingPlan
 from unmixnet.training.objective import Recipe, virtual_loss
-from unmixnet.training.pretraining import Nuisances, _residual, calibrate_physics, school
-from unmixnet.training.virtual import Leftover, Nuisance, bank_of, virtual_batch
+from unmixnet.training.pretraining import RecordingNuisances, _residual, calibrate_physics, pretrain_encoder
 
 from .runs import arrays
 
 QUICKLY = partial(jax.jit, compiler_options=QUICK)
-QUIET = Nuisance(gain=0.0, offset=0.0, strength=0.0, noise=0.0)
+QUIET = NuisanceSpread(gain=0.0, offset=0.0, strength=0.0, noise=0.0)
 PHYSICS = ("species", "materials", "diffusivity")
 MODEL, N = model(), 9
 pytestmark = pytest.mark.soak  # a calibration of a minute
@@ -52,11 +52,11 @@ def calibrated(recorded):
 def bank(calibrated, recorded):
     left = Leftover(jnp.asarray(calibrated[0].residuals), recorded.targets)
     key = jax.random.key(2, impl="unsafe_rbg")
-    return quick_jit(lambda m: bank_of(m, 32, T, Nuisance(), key, leftover=left))(calibrated[0].model)
+    return quick_jit(lambda m: bank_of(m, 32, T, NuisanceSpread(), key, leftover=left))(calibrated[0].model)
 
 
 def rms(model, recorded) -> float:
-    none = Nuisances(jnp.zeros(()), jnp.zeros(M), jnp.zeros(M))
+    none = RecordingNuisances(jnp.zeros(()), jnp.zeros(M), jnp.zeros(M))
     left = quick_jit(lambda m: jax.vmap(lambda Y, a: _residual(m, Y, a, none))(recorded.traces, recorded.targets))
     return float(jnp.sqrt(jnp.mean(left(model) ** 2)))
 
@@ -83,10 +83,10 @@ def test_calibration_leaves_the_encoder_as_it_was(calibrated):
 
 
 def test_schooling_teaches_the_encoder_and_leaves_the_physics(calibrated, bank, monkeypatch):
-    start, recipe, plan = calibrated[0].model, Recipe(), Plan(rate=3e-3, decay=0.0)
+    start, recipe, plan = calibrated[0].model, Recipe(), TrainingPlan(rate=3e-3, decay=0.0)
     told: list[dict] = []
     monkeypatch.setattr(jax, "jit", QUICKLY)
-    taught = school(start, bank, recipe, plan, window=T, steps=100, seed=0, watch=told.append)
+    taught = pretrain_encoder(start, bank, recipe, plan, window=T, steps=100, seed=0, watch=told.append)
     cost = quick_jit(lambda m: virtual_loss(m, bank, 32, T, recipe, jax.random.key(7, impl="unsafe_rbg")))
     assert cost(taught) < 0.9 * cost(start)
     assert [entry["step"] for entry in told] == [50, 100]
@@ -99,4 +99,4 @@ def test_schooling_teaches_the_encoder_and_leaves_the_physics(calibrated, bank, 
 
 def test_no_steps_teach_nothing(calibrated, bank):
     start = calibrated[0].model
-    assert school(start, bank, Recipe(), Plan(), window=T, steps=0, seed=0) is start
+    assert pretrain_encoder(start, bank, Recipe(), TrainingPlan(), window=T, steps=0, seed=0) is start
