@@ -54,17 +54,17 @@ def lines(first: int, last: int) -> bytes:
 
 async def replugged(plugged: Board, times: int) -> list[list[int]]:
     """Numbers of the samples between unplugging and plugging in, so often."""
-    source, found = SerialSource(str(plugged.port), retry_s=0.02), []
+    source, numbers = SerialSource(str(plugged.port), retry_s=0.02), []
     stream = source.stream()
     await until(stream, "connected")
     for turn in range(times):
         plugged.print(lines(100 * turn, 100 * turn + 20) + b"U1,half a li")
-        found.append([int((await until(stream, Sample)).values[0]) for _ in range(20)])
+        numbers.append([int((await until(stream, Sample)).values[0]) for _ in range(20)])
         plugged.unplug()
         await until(stream, "lost")
         plugged.plug()
         await until(stream, "reconnected")
     plugged.print(lines(9000, 9001))
-    found.append([int((await until(stream, Sample)).values[0])])
+    numbers.append([int((await until(stream, Sample)).values[0])])
     await stream.aclose()
-    return found
+    return numbers

@@ -1,4 +1,4 @@
-"""The recorder as a process of its own: `recorder.py STORE PORT` stores what a board prints, and says what it has.
+"""The recorder as a process of its own: `recorder.py STORE PORT` stores what a board prints, and prints its counts.
 
 After every acknowledged batch it prints `session stored rejected memory_bytes cpu_seconds`.
 """
@@ -18,7 +18,7 @@ GATHER_S = 0.02
 INBOX = 4096
 
 
-async def record(source: SampleSource, recorder: Recorder, told=lambda: None) -> None:
+async def record(source: SampleSource, recorder: Recorder, report=lambda: None) -> None:
     """Source → inbox → store, as the hub does it; ends with the source."""
     inbox: asyncio.Queue[Item | None] = asyncio.Queue(INBOX)
 
@@ -36,7 +36,7 @@ async def record(source: SampleSource, recorder: Recorder, told=lambda: None) ->
             items.append(inbox.get_nowait())
         ended = None in items
         await asyncio.to_thread(recorder.receive, [item for item in items if item is not None], source.channels)
-        told()
+        report()
     await listening
 
 
@@ -50,11 +50,11 @@ def main(store: Path, port: str) -> None:
     with Store.open(store) as opened:
         recorder = Recorder(opened, source.name, source.unit)
 
-        def told() -> None:
+        def report() -> None:
             now = recorder.counts
             print(recorder.session, now.stored, now.rejected, memory_bytes(), time.process_time(), flush=True)
 
-        asyncio.run(record(source, recorder, told))
+        asyncio.run(record(source, recorder, report))
 
 
 if __name__ == "__main__":

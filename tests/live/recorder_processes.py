@@ -16,8 +16,8 @@ MB = 2**20
 
 
 @dataclass(frozen=True)
-class Told:
-    """What a recorder said after its last acknowledged batch."""
+class Report:
+    """What a recorder reported after its last acknowledged batch."""
 
     session: int | None
     stored: int
@@ -26,13 +26,13 @@ class Told:
     cpu_s: float
 
 
-class Recorder:
-    """A recorder process; `told` is all that it has said."""
+class RecorderProcess:
+    """A recorder process; `reports` are all that it printed."""
 
     def __init__(self, store: Path, port: Path) -> None:
         command = [sys.executable, "-m", "tests.live.recorder_main", str(store), str(port)]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
-        self.told: list[Told] = []
+        self.reports: list[Report] = []
         self._news = threading.Condition()
         self._reader = threading.Thread(target=self._listen, daemon=True)
         self._reader.start()
@@ -43,22 +43,22 @@ class Recorder:
             session, stored, rejected, memory, cpu = line.split()
             with self._news:
                 number = None if session == "None" else int(session)
-                self.told.append(Told(number, int(stored), int(rejected), int(memory), float(cpu)))
+                self.reports.append(Report(number, int(stored), int(rejected), int(memory), float(cpu)))
                 self._news.notify_all()
 
-    def wait(self, enough=lambda told: True, timeout_s: float = 60.0) -> Told:
-        """The first thing said that is enough."""
+    def wait(self, enough=lambda report: True, timeout_s: float = 60.0) -> Report:
+        """The first report that is enough."""
         with self._news:
-            found = self._news.wait_for(lambda: any(enough(t) for t in self.told[-1:]), timeout_s)
-            assert found, f"the recorder said nothing of that in {timeout_s} s, last: {self.told[-1:]}"
-            return self.told[-1]
+            arrived = self._news.wait_for(lambda: any(enough(t) for t in self.reports[-1:]), timeout_s)
+            assert arrived, f"the recorder did not report that in {timeout_s} s, last: {self.reports[-1:]}"
+            return self.reports[-1]
 
-    def kill(self) -> Told | None:
-        """`kill -9`; returns the last thing that it said before it died."""
+    def kill(self) -> Report | None:
+        """`kill -9`; returns its last report."""
         self.process.kill()
         self.process.wait()
         self._reader.join()
-        return self.told[-1] if self.told else None
+        return self.reports[-1] if self.reports else None
 
 
 def kill_again_and_again(folder: Path, kills: int) -> tuple[int, int]:
@@ -68,7 +68,7 @@ def kill_again_and_again(folder: Path, kills: int) -> tuple[int, int]:
         place = folder / str(turn)
         place.mkdir()
         with Board(place) as plugged:
-            recorder = Recorder(path, plugged.port)
+            recorder = RecorderProcess(path, plugged.port)
             recorder.wait()
             printing = threading.Event()
 
@@ -83,7 +83,7 @@ def kill_again_and_again(folder: Path, kills: int) -> tuple[int, int]:
 
             writer = threading.Thread(target=print_on)
             writer.start()
-            recorder.wait(lambda told, turn=turn: told.stored > 50 + 37 * turn % 400)
+            recorder.wait(lambda report, turn=turn: report.stored > 50 + 37 * turn % 400)
             last = recorder.kill()
             printing.set()
             # somebody has to read what the writer still waits to print
@@ -109,10 +109,10 @@ def missing(path: Path, session: int, acknowledged: int) -> int:
     return max(acknowledged - len(numbers), 0)
 
 
-def through_a_terminal(folder: Path, lines: int, faults: int) -> tuple[Recorder, int, int]:
+def through_a_terminal(folder: Path, lines: int, faults: int) -> tuple[RecorderProcess, int, int]:
     """Send so many lines, so many of them damaged; returns the recorder, what is stored and what was rejected."""
     with Board(folder) as plugged:
-        recorder = Recorder(folder / "store.db", plugged.port)
+        recorder = RecorderProcess(folder / "store.db", plugged.port)
         try:
             recorder.wait()
             chunk = b""
@@ -122,7 +122,7 @@ def through_a_terminal(folder: Path, lines: int, faults: int) -> tuple[Recorder,
                     plugged.print(chunk)
                     chunk = b""
             plugged.print(chunk)
-            recorder.wait(lambda told: told.stored + told.rejected >= lines, timeout_s=120)
+            recorder.wait(lambda report: report.stored + report.rejected >= lines, timeout_s=120)
         finally:
             last = recorder.kill()
     assert last is not None and last.session is not None
@@ -132,7 +132,7 @@ def through_a_terminal(folder: Path, lines: int, faults: int) -> tuple[Recorder,
     return recorder, stored, rejected
 
 
-def growth(recorder: Recorder, lines: int) -> int:
+def growth(recorder: RecorderProcess, lines: int) -> int:
     """How much the memory grew after the first tenth [bytes]."""
-    later = [told.memory_bytes for told in recorder.told if told.stored + told.rejected > lines // 10]
+    later = [report.memory_bytes for report in recorder.reports if report.stored + report.rejected > lines // 10]
     return max(later) - later[0]

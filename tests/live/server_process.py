@@ -1,4 +1,4 @@
-"""A live server beside the test: started, asked for its link, stopped."""
+"""A live server beside the test: started, its link read, stopped."""
 
 import subprocess
 from collections.abc import Iterator, Sequence

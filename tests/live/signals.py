@@ -38,14 +38,16 @@ def samples(rows: np.ndarray, start_s: float = 0.0, rate: float = RATE) -> list[
     return [Sample(start_s + i / rate, tuple(row)) for i, row in enumerate(rows.tolist())]
 
 
-def hear(engine: Engine, heard: list[Sample], state: EngineState | None = None) -> tuple[list[Estimate], EngineState]:
+def estimates_of(
+    engine: Engine, stream: list[Sample], state: EngineState | None = None
+) -> tuple[list[Estimate], EngineState]:
     state = engine.start() if state is None else state
-    said = []
-    for sample in heard:
+    estimates = []
+    for sample in stream:
         estimate, state = engine.step(sample, state)
         if estimate is not None:
-            said.append(estimate)
-    return said, state
+            estimates.append(estimate)
+    return estimates, state
 
 
 def recording(bundle: Bundle, rows: np.ndarray, rate: float = RATE, label=None) -> Recording:

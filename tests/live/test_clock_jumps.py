@@ -1,4 +1,4 @@
-"""The clock on the wall may jump by years while a board is heard: no row is lost, none comes twice, times go on."""
+"""The clock on the wall may jump by years while a board prints: no row is lost, none comes twice, times go on."""
 
 import asyncio
 import time
@@ -31,7 +31,7 @@ def plain(first: int, last: int) -> bytes:
     return b"".join(b"MOX1:%d,MOX2:7\n" % number for number in range(first, last))
 
 
-def heard(board: Board, store: Store, monkeypatch, say) -> list[Sample]:
+def stored_rows(board: Board, store: Store, monkeypatch, say) -> list[Sample]:
     """What the store has of a board that talks while somebody sets the clock."""
 
     async def listen() -> int:
@@ -53,7 +53,7 @@ def heard(board: Board, store: Store, monkeypatch, say) -> list[Sample]:
 @pytest.mark.parametrize("say", [lines, plain], ids=["with a count", "without"])
 def test_a_jump_of_the_wall_clock_loses_no_row_and_repeats_none(board, tmp_path, monkeypatch, say):
     with Store.open(tmp_path / "store.db") as store:
-        rows = heard(board, store, monkeypatch, say)
+        rows = stored_rows(board, store, monkeypatch, say)
         number = store.add_recording(store.sessions()[-1].id, rows[0].time_s, rows[-1].time_s + 1, "across")
         assert len(store.recording(number)) == len(rows), "a recording across the jumps has them all"
     assert [int(row.values[0]) for row in rows] == list(range(EACH * len(JUMPS)))
@@ -64,5 +64,5 @@ def test_a_jump_of_the_wall_clock_loses_no_row_and_repeats_none(board, tmp_path,
 def test_twin_rows_timed_by_the_wall_clock_would_jump_with_it(board, tmp_path, monkeypatch):
     monkeypatch.setattr(serial_port, "time", SimpleNamespace(monotonic=lambda: time.time()))
     with Store.open(tmp_path / "store.db") as store:
-        rows = heard(board, store, monkeypatch, plain)
+        rows = stored_rows(board, store, monkeypatch, plain)
     assert np.diff([row.time_s for row in rows]).max() > 1e8

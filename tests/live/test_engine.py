@@ -1,4 +1,4 @@
-"""The laws of the live engine: it hears no future, forgets, and says what `unmix` says of the same window."""
+"""The live engine is causal, its memory is bounded, and it answers what `unmix` answers to the same window."""
 
 import dataclasses
 import json
@@ -17,7 +17,7 @@ from unmixnet.live.sample import Sample
 from unmixnet.recordings.labels import parse_recipe
 from unmixnet.recordings.reader import read_recording
 
-from .signals import AIR_S, RATE, air, hear, odour, recording, samples, shipped, stream
+from .signals import AIR_S, RATE, air, estimates_of, odour, recording, samples, shipped, stream
 
 BUNDLE = shipped()
 TRUTH = parse_recipe(example_recording().stem)
@@ -31,17 +31,17 @@ def engine() -> Engine:
 
 
 @pytest.fixture(scope="module")
-def heard(engine):
-    return hear(engine, samples(stream()))
+def streamed(engine):
+    return estimates_of(engine, samples(stream()))
 
 
-def told(estimates) -> str:
+def as_json(estimates) -> str:
     return json.dumps([estimate.to_json() for estimate in estimates], allow_nan=False)
 
 
-def test_an_estimate_is_what_unmix_says_of_the_same_window(engine, heard):
-    *_, last = heard[0]
-    onset = heard[1].exposure.onset
+def test_an_estimate_is_what_unmix_says_of_the_same_window(engine, streamed):
+    *_, last = streamed[0]
+    onset = streamed[1].exposure.onset
     window = engine.window * round(RATE / engine.rate_Hz)
     first = onset * round(RATE / engine.rate_Hz)
     answer = unmix(BUNDLE, recording(BUNDLE, stream()[first : first + window]))
@@ -57,50 +57,50 @@ def test_an_estimate_is_what_unmix_says_of_the_same_window(engine, heard):
     np.testing.assert_allclose(made, answer.reconstructed, atol=2e-3, err_msg=str(mean))
 
 
-def test_twin_another_window_is_answered_differently(heard):
+def test_twin_another_window_is_answered_differently(streamed):
     answer = unmix(BUNDLE, recording(BUNDLE, stream()[:595]))
-    assert np.max(np.abs(np.array(heard[0][-1].ratios) - answer.ratios)) > 0.01
+    assert np.max(np.abs(np.array(streamed[0][-1].ratios) - answer.ratios)) > 0.01
 
 
-def test_the_mixture_is_found_in_the_stream(heard):
-    last = heard[0][-1]
+def test_the_mixture_is_found_in_the_stream(streamed):
+    last = streamed[0][-1]
     truth = TRUTH.vector(last.components)
     error, flat = (np.mean(np.abs(guess - truth)) for guess in (np.array(last.ratios), 1 / len(truth)))
     assert error < 0.8 * flat and int(np.argmax(last.ratios)) in np.flatnonzero(truth)
 
 
-def test_it_listens_then_answers_with_intervals_that_narrow(heard):
-    said = [estimate for estimate in heard[0] if estimate.time_s > AIR_S]
-    assert [one.status for one in said[-6:-1]] == ["mixture"] * 5
-    parts = [one.heard for one in said if one.status in ("mixture", "unlike")]
+def test_it_listens_then_answers_with_intervals_that_narrow(streamed):
+    estimates = [estimate for estimate in streamed[0] if estimate.time_s > AIR_S]
+    assert [estimate.status for estimate in estimates[-6:-1]] == ["mixture"] * 5
+    parts = [estimate.heard for estimate in estimates if estimate.status in ("mixture", "unlike")]
     assert parts == sorted(parts) and 1 / 3 <= parts[0] < 0.7 and parts[-1] == 1
 
 
 def test_an_answer_before_the_window_is_full_has_wider_intervals(engine):
-    half = hear(engine, samples(stream()[:500]))[0][-1]
+    half = estimates_of(engine, samples(stream()[:500]))[0][-1]
     assert half.status == "mixture" and half.heard < 0.8 and "wider" in half.words[1]
     low, high = BUNDLE.calibration.intervals.of(np.array(half.ratios))
     assert np.all(np.array(half.low) <= low) and np.all(np.array(half.high) >= high)
     assert np.sum(np.array(half.high) - np.array(half.low)) > np.sum(high - low)
 
 
-def test_the_future_changes_nothing(engine, heard):
+def test_the_future_changes_nothing(engine, streamed):
     cut = 500
     other = stream()
     other[cut:] = other[cut:][::-1] // 2 + 100
-    changed, _ = hear(engine, samples(other))
-    before = [one for one in changed if one.time_s < cut / RATE]
-    assert len(before) == 10 and told(before) == told(heard[0][: len(before)])
-    assert told(changed[-1:]) != told(heard[0][-1:])
+    changed, _ = estimates_of(engine, samples(other))
+    before = [estimate for estimate in changed if estimate.time_s < cut / RATE]
+    assert len(before) == 10 and as_json(before) == as_json(streamed[0][: len(before)])
+    assert as_json(changed[-1:]) != as_json(streamed[0][-1:])
 
 
-def test_chunking_does_not_matter_and_a_state_can_be_kept(engine, heard):
+def test_chunking_does_not_matter_and_a_state_can_be_kept(engine, streamed):
     rows = samples(stream())
-    first, state = hear(engine, rows[:313])
+    first, state = estimates_of(engine, rows[:313])
     kept = pickle.dumps(state)
-    rest, _ = hear(engine, rows[313:], state)
-    again, _ = hear(engine, rows[313:], pickle.loads(kept))
-    assert told(first + rest) == told(heard[0]) and told(again) == told(rest)
+    rest, _ = estimates_of(engine, rows[313:], state)
+    again, _ = estimates_of(engine, rows[313:], pickle.loads(kept))
+    assert as_json(first + rest) == as_json(streamed[0]) and as_json(again) == as_json(rest)
 
 
 def size(value) -> int:
@@ -115,59 +115,59 @@ def size(value) -> int:
 def test_the_memory_does_not_grow(engine):
     silent = dataclasses.replace(engine, every_s=1e9)
     object.__setattr__(silent, "model", engine.model)
-    _, early = hear(silent, samples(air(60)))
-    _, late = hear(silent, samples(air(600), start_s=60), early)
+    _, early = estimates_of(silent, samples(air(60)))
+    _, late = estimates_of(silent, samples(air(600), start_s=60), early)
     assert size(late) == size(early) < 60_000
     assert late.bins.closed == 1319
 
 
-def test_samples_at_other_rates_give_nearly_the_same(engine, heard):
-    slow = hear(engine, samples(stream()[::2], rate=RATE / 2))[0][-1]
-    fast = hear(engine, samples(np.repeat(stream(), 2, axis=0), rate=2 * RATE))[0][-1]
-    sparse = hear(engine, samples(stream()[::10], rate=RATE / 10))[0][-1]
+def test_samples_at_other_rates_give_nearly_the_same(engine, streamed):
+    slow = estimates_of(engine, samples(stream()[::2], rate=RATE / 2))[0][-1]
+    fast = estimates_of(engine, samples(np.repeat(stream(), 2, axis=0), rate=2 * RATE))[0][-1]
+    sparse = estimates_of(engine, samples(stream()[::10], rate=RATE / 10))[0][-1]
     for other in (slow, fast, sparse):
-        np.testing.assert_allclose(other.ratios, heard[0][-1].ratios, atol=0.1)
+        np.testing.assert_allclose(other.ratios, streamed[0][-1].ratios, atol=0.1)
 
 
-def test_a_short_gap_is_bridged_and_a_long_one_begins_anew(engine, heard):
+def test_a_short_gap_is_bridged_and_a_long_one_begins_anew(engine, streamed):
     rows = samples(stream())
-    bridged = hear(engine, rows[:400] + rows[415:])[0][-1]
-    np.testing.assert_allclose(bridged.ratios, heard[0][-1].ratios, atol=0.05)
-    _, state = hear(engine, rows)
-    (later, *_), _ = hear(engine, samples(air(5), start_s=200), state)
+    bridged = estimates_of(engine, rows[:400] + rows[415:])[0][-1]
+    np.testing.assert_allclose(bridged.ratios, streamed[0][-1].ratios, atol=0.05)
+    _, state = estimates_of(engine, rows)
+    (later, *_), _ = estimates_of(engine, samples(air(5), start_s=200), state)
     assert later.status == "warming up" and later.ratios == ()
 
 
 def test_a_silent_channel_is_named(engine):
     rows = stream()
     rows[200:, 1] = np.nan
-    last = hear(engine, samples(rows))[0][-1]
+    last = estimates_of(engine, samples(rows))[0][-1]
     assert last.status == "warming up" and "MOX2" in last.words[1]
 
 
 def test_it_warms_up_until_the_slopes_settle(engine):
     heater = 3.0 * np.exp(-np.arange(400)[:, None] / 100)
     level = np.log(air(40) / (1023 - air(40))) + heater
-    said, _ = hear(engine, samples(np.concatenate([1023 / (1 + np.exp(-level)), air(30)])))
-    status = [one.status for one in said]
+    estimates, _ = estimates_of(engine, samples(np.concatenate([1023 / (1 + np.exp(-level)), air(30)])))
+    status = [estimate.status for estimate in estimates]
     assert set(status[:6]) == {"warming up"} and status[-1] == "nothing"
-    assert said[0].words[0] == "Warming up" and said[0].drift == ()
-    calm, _ = hear(engine, samples(air(15)))
-    assert [one.status for one in calm][-1] == "nothing"
+    assert estimates[0].words[0] == "Warming up" and estimates[0].drift == ()
+    calm, _ = estimates_of(engine, samples(air(15)))
+    assert [estimate.status for estimate in calm][-1] == "nothing"
 
 
 def test_clean_air_is_nothing_above_background(engine):
-    said, state = hear(engine, samples(air(40, seed=3)))
-    assert {one.status for one in said[3:]} == {"nothing"} and state.exposure.onset is None
-    assert all(one.strength < one.background for one in said[3:])
+    estimates, state = estimates_of(engine, samples(air(40, seed=3)))
+    assert {estimate.status for estimate in estimates[3:]} == {"nothing"} and state.exposure.onset is None
+    assert all(estimate.strength < estimate.background for estimate in estimates[3:])
 
 
 def test_drift_of_clean_air_is_reported_and_can_be_accepted(engine):
     slow = np.linspace(0, 0.3, 1500)[:, None] * np.array([1, 0, 0, 0]) * BUNDLE.preprocessing.sd[0]
     level = np.log(air(150) / (1023 - air(150))) + slow
-    said, state = hear(engine, samples(1023 / (1 + np.exp(-level))))
-    assert state.exposure.onset is None and 0.1 < said[-1].drift[0] < 0.35
-    assert np.max(np.abs(said[-1].drift[1:])) < 0.1
+    estimates, state = estimates_of(engine, samples(1023 / (1 + np.exp(-level))))
+    assert state.exposure.onset is None and 0.1 < estimates[-1].drift[0] < 0.35
+    assert np.max(np.abs(estimates[-1].drift[1:])) < 0.1
     accepted = engine.clean_air(state)
     np.testing.assert_allclose(
         accepted.exposure.level, np.mean(level[-100:], axis=0) / BUNDLE.preprocessing.sd, atol=0.05
@@ -176,35 +176,35 @@ def test_drift_of_clean_air_is_reported_and_can_be_accepted(engine):
 
 def test_after_clean_air_another_odour_is_a_new_exposure(engine):
     settled = np.concatenate([stream(), air(60)])
-    _, state = hear(engine, samples(settled))
+    _, state = estimates_of(engine, samples(settled))
     assert state.exposure.onset is None and state.held is None
-    said, state = hear(engine, samples(odour(), start_s=len(settled) / RATE), state)
-    assert state.exposure.onset is not None and said[-1].status == "mixture"
+    estimates, state = estimates_of(engine, samples(odour(), start_s=len(settled) / RATE), state)
+    assert state.exposure.onset is not None and estimates[-1].status == "mixture"
 
 
 def test_sensors_that_have_not_recovered_can_smell_again(engine):
     half = np.concatenate([stream(), np.round(0.8 * air(25) + 0.2 * odour()[-1])])
-    _, state = hear(engine, samples(half))
+    _, state = estimates_of(engine, samples(half))
     first = state.exposure.onset
     again = np.maximum(odour(), half[-1])
-    _, state = hear(engine, samples(again, start_s=len(half) / RATE), state)
+    _, state = estimates_of(engine, samples(again, start_s=len(half) / RATE), state)
     assert first is not None and state.exposure.onset > first + engine.window
 
 
 def test_old_and_impossible_samples_are_left_out(engine):
-    _, state = hear(engine, samples(air(12)))
+    _, state = estimates_of(engine, samples(air(12)))
     for time_s in (3.0, math.nan, -math.inf):
         estimate, after = engine.step(Sample(time_s, (1.0, 2.0, 3.0, 4.0)), state)
         assert estimate is None and after is state
 
 
-def test_channels_are_found_by_name(engine, heard):
+def test_channels_are_found_by_name(engine, streamed):
     order = [2, 0, 3, 1]
     names = ["humidity", *(BUNDLE.preprocessing.channels[i] for i in order)]
     other = Engine.of(BUNDLE, names, every_s=5.0)
     object.__setattr__(other, "model", engine.model)
     rows = np.column_stack([np.full(len(stream()), 50.0), stream()[:, order]])
-    assert told(hear(other, samples(rows))[0]) == told(heard[0])
+    assert as_json(estimates_of(other, samples(rows))[0]) == as_json(streamed[0])
 
 
 def test_what_cannot_listen_is_refused():
@@ -217,8 +217,8 @@ def test_what_cannot_listen_is_refused():
         Engine.of(filtering, BUNDLE.preprocessing.channels)
 
 
-def test_every_number_is_plain_and_the_physics_closes(heard):
-    last = heard[0][-1]
+def test_every_number_is_plain_and_the_physics_closes(streamed):
+    last = streamed[0][-1]
     json.dumps(last.to_json(), allow_nan=False)
     assert max(vars(last.closure).values()) < 1e-4
     assert len(last.states.concentration_ppm) == len(last.states.cells)

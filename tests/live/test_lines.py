@@ -40,9 +40,9 @@ def test_a_line_of_our_protocol_is_a_sample_at_once():
 @given(st.lists(st.floats(-1e9, 1e9), min_size=4, max_size=4), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 def test_what_the_protocol_writes_it_reads(values, sequence, millis):
     line = protocol_line(sequence, millis, dict(zip(NAMES, values, strict=True)))
-    found = read_protocol(line)
-    assert found is not None and found.sound and (found.sequence, found.millis) == (sequence, millis)
-    assert [float(text) for _, text in found.readings] == pytest.approx(values, rel=1e-9)
+    parsed = read_protocol(line)
+    assert parsed is not None and parsed.sound and (parsed.sequence, parsed.millis) == (sequence, millis)
+    assert [float(text) for _, text in parsed.readings] == pytest.approx(values, rel=1e-9)
 
 
 @given(st.integers(0, 8 * len(sound_line(7)) - 1))
@@ -56,8 +56,8 @@ def test_one_flipped_bit_never_changes_a_reading(bit):
 
 def test_twin_without_the_checksum_a_flipped_bit_is_stored(monkeypatch):
     def trusting(line: str) -> ProtocolLine | None:
-        found = read_protocol(line)
-        return found and ProtocolLine(found.sequence, found.millis, found.readings, sound=True)
+        parsed = read_protocol(line)
+        return parsed and ProtocolLine(parsed.sequence, parsed.millis, parsed.readings, sound=True)
 
     monkeypatch.setattr(lines, "read_protocol", trusting)
     item = LineParser().parse(sound_line(7).replace(b"=201", b"=211"), 0.0)

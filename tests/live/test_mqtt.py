@@ -7,7 +7,7 @@ import pytest
 from tests.live.broker import Broker, survive, until
 from tests.live.faults import sound_line
 from unmixnet.live.sample import Rejected, Sample, SourceError
-from unmixnet.live.sources.mqtt import KEPT, MqttSource, mqtt_address
+from unmixnet.live.sources.mqtt import RETAINED, MqttSource, mqtt_address
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def test_a_message_that_the_broker_kept_is_no_sample(broker):
         return await anext(stream)
 
     item = asyncio.run(listen())
-    assert isinstance(item, Rejected) and item.reason == KEPT
+    assert isinstance(item, Rejected) and item.reason == RETAINED
 
 
 def test_a_broker_that_is_not_there_is_an_error_at_the_start(broker):

@@ -26,9 +26,9 @@ SOCKET = dict.fromkeys(BOARD) | {"device": "/dev/ttyS0", "resolved_device": "/de
 def plugged(monkeypatch):
     import serialx
 
-    found = [SimpleNamespace(**SOCKET), SimpleNamespace(**BOARD)]
-    monkeypatch.setattr(serialx, "list_serial_ports", lambda: found)
-    return found
+    ports = [SimpleNamespace(**SOCKET), SimpleNamespace(**BOARD)]
+    monkeypatch.setattr(serialx, "list_serial_ports", lambda: ports)
+    return ports
 
 
 def test_boards_are_listed_and_empty_sockets_only_when_asked_for(plugged):

@@ -108,9 +108,9 @@ def test_a_recorder_that_is_slow_makes_the_port_wait_and_loses_nothing(plugged, 
         writer.start()
         await asyncio.sleep(0.3)
         assert writer.is_alive()
-        found = [int((await until(stream, Sample)).values[0]) for _ in range(2000)]
+        numbers = [int((await until(stream, Sample)).values[0]) for _ in range(2000)]
         await stream.aclose()
-        return found
+        return numbers
 
     assert asyncio.run(listen()) == list(range(2000))
     writer.join()

@@ -202,5 +202,5 @@ def test_the_newest_calibration_that_was_not_undone_is_active(store):
     store.add_calibration("other", '{"n": 2}')
     store.add_calibration("board", '{"n": 3}')
     texts = [store.calibration("board"), store.undo_calibration("board"), store.undo_calibration("board")]
-    assert [one and one.text for one in texts] == ['{"n": 3}', '{"n": 1}', None]
-    assert [one.undone for one in store.calibrations()] == [True, False, True]
+    assert [stored and stored.text for stored in texts] == ['{"n": 3}', '{"n": 1}', None]
+    assert [stored.undone for stored in store.calibrations()] == [True, False, True]

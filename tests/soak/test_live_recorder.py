@@ -19,7 +19,7 @@ def test_fifty_deaths_lose_no_acknowledged_row(tmp_path, measured):
 def test_a_day_at_ten_hertz_is_stored_or_rejected_to_the_last_line_in_flat_memory(tmp_path, measured):
     lines, faults, start = 864_000, 1000, time.monotonic()
     recorder, stored, rejected = through_a_terminal(tmp_path, lines, faults)
-    cpu_s = recorder.told[-1].cpu_s - recorder.told[0].cpu_s
+    cpu_s = recorder.reports[-1].cpu_s - recorder.reports[0].cpu_s
     measured("lines sent", lines)
     measured("rows stored", stored)
     measured("lines rejected", rejected)

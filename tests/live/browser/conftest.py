@@ -28,8 +28,8 @@ PATIENCE_S = float(os.environ.get("UNMIXNET_PATIENCE_S", "120"))
 
 
 @dataclass
-class Heard:
-    """What the browser complained of, and whom it asked."""
+class BrowserLog:
+    """Errors in the browser's console, and the addresses of its requests."""
 
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
@@ -61,22 +61,22 @@ def link(tmp_path_factory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def heard() -> Heard:
-    return Heard()
+def log() -> BrowserLog:
+    return BrowserLog()
 
 
 @pytest.fixture(scope="module")
-def page(browser, link, heard):
+def page(browser, link, log):
     with browser.new_context(accept_downloads=True) as context:
         page = context.new_page()
         page.set_default_timeout(1000 * PATIENCE_S)
-        listen(page, heard)
+        listen(page, log)
         page.goto(link)
         page.wait_for_url("**/")
         yield page
 
 
-def listen(page, heard: Heard) -> None:
-    page.on("console", lambda message: heard.errors.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: heard.errors.append(str(error)))
-    page.on("request", lambda request: heard.requests.append(request.url))
+def listen(page, log: BrowserLog) -> None:
+    page.on("console", lambda message: log.errors.append(message.text) if message.type == "error" else None)
+    page.on("pageerror", lambda error: log.errors.append(str(error)))
+    page.on("request", lambda request: log.requests.append(request.url))

@@ -4,7 +4,7 @@ from tests.inference.report.hostile import HOSTILE
 from tests.live.server.fakes import MadeUpSource
 from tests.live.server.serving import serving
 
-from .conftest import Heard, listen
+from .conftest import BrowserLog, listen
 
 NAMES = tuple(dict.fromkeys(name for name in HOSTILE if name.isprintable() and name.strip()))
 MORE = ("<img src=x onerror=window.hit=1>", "<svg/onload=window.hit=1>", "${window.hit=1}", "<iframe srcdoc='<b>'>")
@@ -12,16 +12,16 @@ MORE = ("<img src=x onerror=window.hit=1>", "<svg/onload=window.hit=1>", "${wind
 
 def names() -> tuple[str, ...]:
     """Twenty of them."""
-    found = (*MORE, *NAMES, *(f"<b>{i}</b>" for i in range(20)))
-    return tuple(dict.fromkeys(name[:60] for name in found))[:20]
+    names = (*MORE, *NAMES, *(f"<b>{i}</b>" for i in range(20)))
+    return tuple(dict.fromkeys(name[:60] for name in names))[:20]
 
 
 def test_twenty_hostile_channel_names_stay_text(browser, tmp_path):
-    heard = Heard()
+    log = BrowserLog()
     assert len(names()) == 20
     with serving(tmp_path, MadeUpSource(names())) as served, browser.new_context() as context:
         page = context.new_page()
-        listen(page, heard)
+        listen(page, log)
         page.goto(served.auth.link())
         page.wait_for_url("**/")
         page.wait_for_function("() => document.querySelectorAll('#traces .panel').length === 20")
@@ -32,4 +32,4 @@ def test_twenty_hostile_channel_names_stay_text(browser, tmp_path):
         assert MORE[1] in page.inner_text("#recbar") and MORE[0] in page.inner_text("#marks")
         assert page.evaluate("window.hit") is None
         inside = page.evaluate("[...document.querySelectorAll('main img, main iframe, main script, main b b')].length")
-        assert inside == 0 and heard.errors == []
+        assert inside == 0 and log.errors == []

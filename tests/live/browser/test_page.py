@@ -12,7 +12,7 @@ import pytest
 from unmixnet.examples import example_recording
 
 LESSON_S = 600
-"""A lesson trains five models, beside everything else that a machine does."""
+"""Teaching trains five models, beside everything else that a machine does."""
 MIXTURE = "() => document.querySelector('#history-keys').children.length > 0"
 
 
@@ -23,8 +23,8 @@ def tab(page, name: str) -> None:
 
 
 def samples(page) -> int:
-    found = re.search(r"([\d,]+) samples", page.inner_text("#source"))
-    return int(found[1].replace(",", "")) if found else 0
+    match = re.search(r"([\d,]+) samples", page.inner_text("#source"))
+    return int(match[1].replace(",", "")) if match else 0
 
 
 def settled(page) -> None:
@@ -87,9 +87,9 @@ def test_a_recording_starts_and_stops_by_its_key(page):
     page.wait_for_selector("#toast:has-text('Recorded.')")
     settled(page)
     assert page.inner_text("#record-go").startswith("Record")
-    told = page.locator("#recordings tr", has_text="kitchen").inner_text()
-    took = re.search(r"\d+:\d\d", told)
-    assert took and took[0] != "0:00", told
+    text = page.locator("#recordings tr", has_text="kitchen").inner_text()
+    took = re.search(r"\d+:\d\d", text)
+    assert took and took[0] != "0:00", text
 
 
 def test_typing_a_name_marks_nothing(page):
@@ -122,15 +122,15 @@ def test_it_calibrates_on_clean_air_and_a_reference_and_undoes_it(page):
     page.click("#air-form button")
     page.wait_for_selector("#calibrate-list label:has-text('clean air')")
     settled(page)
-    told = calibrated(page)
-    assert re.search(r"Calibrated[^M]*offsets from clean air", told) and all(f"MOX{m}" in told for m in range(1, 5))
+    text = calibrated(page)
+    assert re.search(r"Calibrated[^M]*offsets from clean air", text) and all(f"MOX{m}" in text for m in range(1, 5))
     undone(page)
     page.select_option("#reference-parts select", "mango")
     page.click("#reference-form button[type=submit]")
     page.wait_for_selector("#calibrate-list label:has-text('mango')")
-    told = calibrated(page)
-    assert re.search(r"before\s+[\d.]+ points", told) and re.search(r"after.*\s+[\d.]+ points", told), told
-    assert ("Calibrated" in told) == ("MOX1" in told)  # or else there was nothing to change
+    text = calibrated(page)
+    assert re.search(r"before\s+[\d.]+ points", text) and re.search(r"after.*\s+[\d.]+ points", text), text
+    assert ("Calibrated" in text) == ("MOX1" in text)  # or else there was nothing to change
     undone(page)
 
 
@@ -178,13 +178,13 @@ def test_a_file_is_unmixed_and_its_report_downloaded(page, tmp_path):
     assert names == {"index.html", "answer.json", "traces.csv", "states.csv"}
 
 
-def test_a_file_that_is_no_recording_is_refused_in_words(page, tmp_path, heard):
+def test_a_file_that_is_no_recording_is_refused_in_words(page, tmp_path, log):
     tab(page, "file")
     (tmp_path / "poem.txt").write_text("shall I compare thee\n")
     page.set_input_files("#file-input", str(tmp_path / "poem.txt"))
     page.wait_for_selector("#file-told.bad")
     assert "poem.txt" in page.inner_text("#file-told") and "/tmp" not in page.inner_text("#file-told")
-    heard.errors[:] = [error for error in heard.errors if "409" not in error]  # Chromium notes every refusal
+    log.errors[:] = [error for error in log.errors if "409" not in error]  # Chromium notes every refusal
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -211,9 +211,9 @@ def test_every_control_has_a_name_and_shows_its_focus(page):
     assert page.evaluate("document.activeElement.id") == "record-go" and outline == "solid"
 
 
-def test_nothing_went_wrong_and_nobody_else_was_asked(page, heard, link):
+def test_nothing_went_wrong_and_nobody_else_was_asked(page, log, link):
     """Last in the file: it speaks of all the others."""
-    assert heard.errors == []
+    assert log.errors == []
     home = urlsplit(link).netloc
-    assert len(heard.requests) > 20
-    assert {urlsplit(url).netloc for url in heard.requests if not url.startswith("blob:")} == {home}
+    assert len(log.requests) > 20
+    assert {urlsplit(url).netloc for url in log.requests if not url.startswith("blob:")} == {home}

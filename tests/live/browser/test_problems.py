@@ -1,4 +1,4 @@
-"""What goes wrong outside is told on the page: a full disk, and a board that talks nonsense."""
+"""What goes wrong outside is shown on the page: a full disk, and a board that talks nonsense."""
 
 import asyncio
 
@@ -7,23 +7,23 @@ from tests.live.server.fakes import MadeUpSource
 from tests.live.server.serving import serving
 from unmixnet.live.sample import Rejected, SourceEvent
 
-from .conftest import Heard, listen
+from .conftest import BrowserLog, listen
 
 
 def test_a_full_disk_is_told_with_what_waits_and_so_is_its_end(browser, tmp_path):
-    heard = Heard()
+    log = BrowserLog()
     with serving(tmp_path, MadeUpSource(rate_Hz=200)) as served, browser.new_context() as context:
         page = context.new_page()
-        listen(page, heard)
+        listen(page, log)
         page.goto(served.auth.link())
         page.wait_for_url("**/")
         page.wait_for_selector("#traces canvas")
         assert page.is_hidden("#unstored")
         with full_disk(served.live.store):
             page.wait_for_selector("#unstored", state="visible")
-            told = page.inner_text("#unstored")
-            assert "not being saved" in told and "disk is full" in told and "Check the space" in told
-            assert str(tmp_path) not in told
+            banner = page.inner_text("#unstored")
+            assert "not being saved" in banner and "disk is full" in banner and "Check the space" in banner
+            assert str(tmp_path) not in banner
             page.wait_for_function(
                 "() => /^[1-9]\\d* rows wait/.test(document.querySelector('#unstored-count').textContent)"
             )
@@ -31,7 +31,7 @@ def test_a_full_disk_is_told_with_what_waits_and_so_is_its_end(browser, tmp_path
             page.wait_for_function("before => (" + drawn + ") !== before", arg=page.evaluate(drawn))
         page.wait_for_selector("#unstored", state="hidden")
         page.wait_for_selector("#toast:has-text('saved')")
-        assert heard.errors == []
+        assert log.errors == []
 
 
 class Nonsense:

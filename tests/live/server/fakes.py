@@ -1,4 +1,4 @@
-"""A made-up source, engine and model: what the server does must not depend on what they say."""
+"""A made-up source, engine and model: the server must not depend on their values."""
 
 import asyncio
 import math
@@ -14,7 +14,7 @@ EDGES = ("headspace → inlet", "inlet → board 1", "inlet → board 2", "board
 
 
 class MadeUpSource:
-    """Slow waves at `rate_Hz`; remembers what it was told to release."""
+    """Slow waves at `rate_Hz`; remembers what was released."""
 
     name, unit, components = "made-up board", "counts", COMPONENTS
 
@@ -45,7 +45,7 @@ class MadeUpSource:
 
 
 class MadeUpEngine:
-    """An estimate each second, without a thought."""
+    """An estimate each second, made up."""
 
     def start(self) -> float:
         return 0.0

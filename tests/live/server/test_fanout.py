@@ -20,8 +20,8 @@ def test_every_reader_gets_every_frame_in_order():
         fanout.close()
         return [await read(fanout, client) for client in clients]
 
-    heard = asyncio.run(run())
-    assert heard[0] == heard[1] == heard[2] == [("n", str(i)) for i in range(QUEUE - 1)]
+    received = asyncio.run(run())
+    assert received[0] == received[1] == received[2] == [("n", str(i)) for i in range(QUEUE - 1)]
 
 
 def test_a_slow_reader_misses_the_oldest_and_is_told_how_many():
@@ -33,19 +33,19 @@ def test_a_slow_reader_misses_the_oldest_and_is_told_how_many():
         fanout.close()
         return await read(fanout, slow)
 
-    heard = asyncio.run(run())
-    assert heard[0] == ("missed", f'{{"frames":{1001 - QUEUE}}}')
-    assert heard[-1] == ("n", "999") and len(heard) == QUEUE
+    received = asyncio.run(run())
+    assert received[0] == ("missed", f'{{"frames":{1001 - QUEUE}}}')
+    assert received[-1] == ("n", "999") and len(received) == QUEUE
 
 
 def test_a_slow_reader_holds_up_nobody():
     async def run():
         fanout = Fanout()
         fanout.join()
-        quick, heard = fanout.join(), []
+        quick, received = fanout.join(), []
 
         async def listen():
-            heard.extend(await read(fanout, quick))
+            received.extend(await read(fanout, quick))
 
         task = asyncio.create_task(listen())
         for i in range(5 * QUEUE):
@@ -53,7 +53,7 @@ def test_a_slow_reader_holds_up_nobody():
             await asyncio.sleep(0)
         fanout.close()
         await task
-        return heard
+        return received
 
     assert [text for kind, text in asyncio.run(run()) if kind == "n"] == [str(i) for i in range(5 * QUEUE)]
 

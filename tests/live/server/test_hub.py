@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable
 
 from unmixnet.errors import UnmixError
-from unmixnet.live import hub, recorder
+from unmixnet.live import hub
+from unmixnet.live import recorder as recorder_module
 from unmixnet.live.store import Store
 
 from .fakes import MadeUpEngine, MadeUpSource
@@ -22,24 +23,24 @@ def until(happens: Callable[[], bool], timeout_s: float = 60.0) -> bool:
 
 
 def test_a_store_that_fails_for_a_moment_costs_no_row_and_the_page_is_told(tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(recorder, "RETRY_S", 0.1)
+    monkeypatch.setattr(recorder_module, "RETRY_S", 0.1)
     with serving(tmp_path, MadeUpSource(rate_Hz=50)) as served:
-        heard, store = served.live.recorder, served.live.store
-        assert until(lambda: heard.counts.stored > 0)
-        for error, told in (
+        recorder, store = served.live.recorder, served.live.store
+        assert until(lambda: recorder.counts.stored > 0)
+        for error, text in (
             (UnmixError("the disk is full", where="/secret"), "The disk is full."),
             (OSError("a cable"), "terminal"),
         ):
             with monkeypatch.context() as broken:
                 broken.setattr(store, "append", _raising(error))
-                assert until(lambda: heard.counts.waiting > 20)
+                assert until(lambda: recorder.counts.waiting > 20)
                 source = served.client.get("/api/state").json()["source"]
-                assert told in source["problem"] and source["waiting"] > 20 and "cable" not in source["problem"]
+                assert text in source["problem"] and source["waiting"] > 20 and "cable" not in source["problem"]
                 assert "secret" not in source["problem"]
-                stored = heard.counts.stored
+                stored = recorder.counts.stored
             assert until(lambda: served.client.get("/api/state").json()["source"]["problem"] == "")
-            assert until(lambda stored=stored: heard.counts.stored > stored + 20)
-        numbers = [round(50 * sample.time_s) for sample in store.samples(heard.session)]
+            assert until(lambda stored=stored: recorder.counts.stored > stored + 20)
+        numbers = [round(50 * sample.time_s) for sample in store.samples(recorder.session)]
         assert numbers == list(range(len(numbers))) and "Readings are not being stored" in caplog.text
 
 
@@ -52,22 +53,22 @@ def test_what_waits_is_stored_when_the_source_is_silent(tmp_path, monkeypatch):
                     return
 
     monkeypatch.setattr(hub, "RETRY_S", 0.1)
-    monkeypatch.setattr(recorder, "RETRY_S", 0.1)
+    monkeypatch.setattr(recorder_module, "RETRY_S", 0.1)
     with monkeypatch.context() as broken:
         broken.setattr(Store, "append", _raising(UnmixError("the disk is full")))
         with serving(tmp_path, Short()) as served:
-            heard = served.live.recorder
-            assert until(lambda: heard.counts.waiting == 11)
+            recorder = served.live.recorder
+            assert until(lambda: recorder.counts.waiting == 11)
             broken.undo()
-            assert until(lambda: heard.counts.waiting == 0) and served.live.store.count(heard.session) == 11
+            assert until(lambda: recorder.counts.waiting == 0) and served.live.store.count(recorder.session) == 11
 
 
 def test_what_still_waits_at_the_end_is_stored_or_told(tmp_path, monkeypatch, caplog):
     with serving(tmp_path) as served:
-        heard = served.live.recorder
-        assert until(lambda: heard.counts.stored > 0)
+        recorder = served.live.recorder
+        assert until(lambda: recorder.counts.stored > 0)
         monkeypatch.setattr(served.live.store, "append", _raising(UnmixError("the disk is full")))
-        assert until(lambda: heard.counts.waiting > 0)
+        assert until(lambda: recorder.counts.waiting > 0)
     waiting = served.live.recorder.counts.waiting
     assert waiting > 0 and f"{waiting} rows were never stored. The disk is full." in caplog.text
 

@@ -1,4 +1,4 @@
-"""Whatever is asked, the answer is not a defect of ours."""
+"""No request, however malformed, is answered with an internal error."""
 
 from .random_requests import failed_requests
 from .serving import Served

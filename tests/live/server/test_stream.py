@@ -8,21 +8,21 @@ from .serving import Served, serving
 
 
 def test_a_page_first_gets_the_state_then_the_past_then_the_stream(served: Served):
-    heard = [(kind, value) for _, kind, value in events(served.client, 2.5)]
-    kinds = [kind for kind, _ in heard]
+    received = [(kind, value) for _, kind, value in events(served.client, 2.5)]
+    kinds = [kind for kind, _ in received]
     assert kinds[:2] == ["state", "history"] and {"samples", "estimate"} <= set(kinds)
-    state = [value for kind, value in heard if kind == "state"][-1]  # the first one may come before the first sample
+    state = [value for kind, value in received if kind == "state"][-1]  # the first one may come before the first sample
     assert state["source"]["channels"] == list(CHANNELS) and state["source"]["unit"] == "counts"
     assert state["model"]["components"] == list(COMPONENTS)
-    times = [t for kind, value in heard if kind == "samples" for t in value["time_s"]]
+    times = [t for kind, value in received if kind == "samples" for t in value["time_s"]]
     assert len(times) > 20 and times == sorted(times)
 
 
 def test_what_was_received_is_stored_or_rejected(served: Served):
-    heard = served.live.recorder
-    now = heard.counts
+    recorder = served.live.recorder
+    now = recorder.counts
     assert now.received == now.stored + now.rejected + now.waiting and now.stored > 0
-    assert abs(served.live.store.count(heard.session) - now.stored) <= 10  # it goes on while we count
+    assert abs(served.live.store.count(recorder.session) - now.stored) <= 10  # it goes on while we count
 
 
 def test_samples_are_on_the_page_at_once(tmp_path):
@@ -33,15 +33,15 @@ def test_samples_are_on_the_page_at_once(tmp_path):
             if kind == "samples":
                 began = at - value["time_s"][-1] if began is None else min(began, at - value["time_s"][-1])
                 late.append(at - value["time_s"][-1])
-        late = sorted(one - began for one in late)
+        late = sorted(delay - began for delay in late)
         assert len(late) > 15
         assert late[len(late) // 2] < 0.25
 
 
 def test_a_fast_replay_is_thinned_on_the_page_and_whole_in_the_store(tmp_path):
     with serving(tmp_path, MadeUpSource(rate_Hz=2000)) as fast:
-        frames = [value for _, kind, value in events(fast.client, 2) if kind == "samples"]
-        assert max(len(frame["time_s"]) for frame in frames) <= 60
+        messages = [value for _, kind, value in events(fast.client, 2) if kind == "samples"]
+        assert max(len(message["time_s"]) for message in messages) <= 60
         session = fast.live.recorder.session
         assert fast.live.store.count(session) > 10 * 60
 

@@ -15,9 +15,9 @@ from unmixnet.live.sample import Item, Rejected, SourceError, SourceEvent, live_
 if TYPE_CHECKING:
     import aiomqtt
 
-__all__ = ["KEPT", "MqttAddress", "MqttSource", "mqtt_address"]
+__all__ = ["RETAINED", "MqttAddress", "MqttSource", "mqtt_address"]
 
-KEPT = "kept by the broker, of unknown age"
+RETAINED = "kept by the broker, of unknown age"
 """Reason for which a retained message is rejected."""
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 _MOST_WAITING = 10_000
@@ -85,7 +85,7 @@ class MqttSource:
                     yield SourceEvent(kind, f"Subscribed to {self.name}.")
                     kind, here = "reconnected", True
                     async for message in client.messages:
-                        for item in self._items(message.payload, kept=message.retain):
+                        for item in self._items(message.payload, retained=message.retain):
                             yield item
             except (aiomqtt.MqttError, OSError) as error:
                 if kind == "connected":
@@ -97,7 +97,7 @@ class MqttSource:
 
     def _client(self) -> "aiomqtt.Client":
         address = self.address
-        # what paho says of every lost connection is said by the events
+        # paho's messages about lost connections would repeat the events
         quiet = logging.getLogger("unmixnet.live.mqtt")
         quiet.setLevel(logging.CRITICAL)
         return live_library("aiomqtt").Client(
@@ -112,11 +112,11 @@ class MqttSource:
             logger=quiet,
         )
 
-    def _items(self, payload: object, *, kept: bool) -> Iterator[Item]:
-        """What one message says."""
+    def _items(self, payload: object, *, retained: bool) -> Iterator[Item]:
+        """The items of one message."""
         raw = payload if isinstance(payload, bytes) else str(payload).encode()
-        if kept:
-            yield Rejected(KEPT, raw[:LONGEST_LINE].decode("utf-8", "replace"))
+        if retained:
+            yield Rejected(RETAINED, raw[:LONGEST_LINE].decode("utf-8", "replace"))
             return
         arrived_s = time.monotonic()
         for line in raw.split(b"\n"):
