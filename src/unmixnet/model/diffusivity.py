@@ -27,7 +27,7 @@ FLUX_REF = 1e-6
 
 
 class Diffusivity(eqx.Module):
-    """Sets D, the factor of each edge, and the flux prior where one is asked for."""
+    """Sets D, the factor of each edge, and the flux prior where the settings want one."""
 
     pairs: SpeciesSpecies
     modulation: Modulation

@@ -3,7 +3,7 @@ r"""Inverse encoder: from traces to presence, ratios, strength and the vector h_
     ẑ_i = σ(w·C_i),    â_i = ẑ_i e^{o_i} / Σ_j ẑ_j e^{o_j}
 
 Sensors are tokens (trace or its statistics, material embedding mat_m, conditions e when known), components are tokens
-(species embedding r_i) that ask the sensors; h_Y is the mean of the sensor tokens. Nothing in it has the number of
+(species embedding r_i) that attend to the sensors; h_Y is the mean of the sensor tokens. No weight has the number of
 sensors or of components in its shape, but for the reading of statistics.
 
 **Departure from the paper**: no ε in the denominator; the ratios are a softmax of o + ln ẑ and sum to one.

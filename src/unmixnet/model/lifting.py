@@ -4,7 +4,7 @@ r"""Source-conditioned graph lifting: the state S⁰ = {N⁰, θ⁰, y⁰} from 
     exposed     c_i = ε q_i / Q in every cell, θ⁰ the stationary coverage at c, y⁰ the first sample
 
 q_i is the release rate, Q the draught through the chamber and ε the exposure: 1 for the steady state, between 0 and 1
-where the encoder says how far it has come. In a chamber whose draught passes the source the steady state *is* uniform
+where the encoder infers it. In a chamber whose draught passes the source the steady state *is* uniform
 downstream of it, so nothing has to be solved; SmellNet mixtures start with the odour already there.
 """
 

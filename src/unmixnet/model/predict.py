@@ -41,7 +41,7 @@ _PRESENT = 30.0
 
 
 def single_precision() -> Any:
-    """A context in which jax computes in single precision, so that a model says the same in every session."""
+    """A context in which jax computes in single precision, so that a model answers the same in every session."""
     return jax.enable_x64(False)
 
 

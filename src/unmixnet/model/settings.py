@@ -21,7 +21,7 @@ class Shape:
     blocks: int
     """Temporal–sensor blocks of the trunk."""
     layers: int
-    """Layers in which components ask the sensors."""
+    """Cross-attention layers of the components over the sensors."""
     embedding: int
     """Length of a species embedding r_i and of a material embedding mat_m."""
     hidden: int
@@ -49,7 +49,7 @@ class Settings:
         patch_s: length of the pieces of trace that are read.
         dropout: in the encoder, while training.
         start: `clean air`, `exposed` (steady state of the inferred source, y⁰ from the first sample) or `inferred`
-            (the encoder says how far the exposure has come).
+            (by the encoder's exposure).
         source: `known` (the chamber's source cells) or `inferred` (predicted from h_Y, entropy regularised).
         flow: `velocities` of the chamber times a learned bounded factor, or `scores` predicted by MLP_A.
         diffusion: how the flux follows from the gradient; `exact` is Maxwell–Stefan. `fick`, `unconstrained` and

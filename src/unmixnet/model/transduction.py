@@ -4,7 +4,7 @@ r"""Readout coefficients: sensitivities β, gain, bend, lags and baseline of eve
 
 gain/k is the exponent n of the data-sheet power law, since the signal is a log-conductance. Gain, k, lags and baseline
 belong to a sensor, times (plus, for the baseline) a bounded modulation by the sensor's token: a session's gain and
-offset are nuisances that every recording has to tell by itself.
+offset are nuisances that are inferred from every recording.
 """
 
 import equinox as eqx

@@ -1,6 +1,6 @@
 r"""Temporal–sensor trunk: the trace of each sensor becomes a token that knows its own past and its neighbours.
 
-A trace is cut into patches; within a sensor the patches attend to each other, across sensors every patch hears the
+A trace is cut into patches; within a sensor the patches attend to each other, across sensors every patch gets the
 mean of all sensors at its time; then each sensor pools its patches. All weights are shared between sensors, so any
 number of them will do.
 """
@@ -18,7 +18,7 @@ __all__ = ["LAGS_S", "LevelNorm", "Trunk", "Views", "level_features"]
 
 
 class Block(eqx.Module):
-    """Attend along time within each sensor, then listen to the mean of all sensors."""
+    """Add the mean of all sensors, then attend along time within each sensor."""
 
     time: CrossAttention
     C: eqx.nn.Linear

@@ -159,7 +159,7 @@ class UnMixNet(eqx.Module):
         )
 
     def source_place(self, inference: Inference) -> Float[Array, " V"]:
-        """p_src: the chamber's source cells, or what h_Y says."""
+        """p_src: the chamber's source cells, or inferred from h_Y."""
         if self.settings.source == "inferred":
             return self.release.inferred_place(jnp.asarray(cell_features(self.chamber)), inference.h_Y)
         place = np.zeros(len(self.chamber.cells))

@@ -51,11 +51,13 @@ _MOVES = 0.5
 
 
 def check_recordings(recordings: Sequence[Recording]) -> tuple[str, ...]:
-    """The substances of a lesson in order of name, or an error that says what is missing."""
+    """Names of the substances in order, or an error that names what is missing."""
     names: set[str] = set()
     for recording in recordings:
         if recording.label is None:
-            raise ConfigError("a recording without a label cannot teach", where=recording.path, remedy="Leave it out")
+            raise ConfigError(
+                "a recording without a label cannot be trained on", where=recording.path, remedy="Leave it out"
+            )
         names |= recording.label.support
     if len(names) < 2 or len(recordings) < 4:
         raise ConfigError(
@@ -192,7 +194,7 @@ Watch = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, eq=False)
 class FewShotModel:
-    """A taught model and its scores: MAE of the shares of recordings that were left out.
+    """A few-shot model and its scores: MAE of the shares of recordings that were left out.
 
     Arguments:
         bundle: stored in `folder`.
@@ -244,26 +246,26 @@ def teach(
     """Train the small preset on labelled recordings and store it as `folder`/bundle.
 
     Arguments:
-        watch: is told how far it is.
+        watch: called with the stage, the steps that are done, and their number.
         epochs: of every training.
         warm_start: begin with the networks of the shipped model of the simulated e-nose, which know how sensors answer
             but neither these sensors nor these substances; False starts from nothing.
 
     Up to twelve recordings are left out one by one, more of them in six groups; then the model is trained on all.
-    What is chosen (intervals, background, novelty) rests on what the models said of recordings that they had not seen.
+    What is chosen (intervals, background, novelty) rests on recordings that the answering model had not seen.
     """
     components = check_recordings(recordings)
     if epochs < 1:
         raise ConfigError(f"{epochs} epochs, expected at least one", remedy=f"Use {EPOCHS}")
     config = few_shot_config(recordings, epochs=epochs, seed=seed)
     with single_precision():
-        lesson = _FewShotTraining(recordings, prepare(config, recordings, (), components), watch, warm_start)
+        training = _FewShotTraining(recordings, prepare(config, recordings, (), components), watch, warm_start)
         groups = groups_of(recordings, seed=seed)
         held: dict[int, Evidence] = {}
         for number, group in enumerate(groups):
-            held |= lesson.without(group, number, len(groups))
+            held |= training.without(group, number, len(groups))
         evidence = [held[i] for i in range(len(recordings))]
-        bundle, scores = lesson.bundle(name, evidence, len(groups))
+        bundle, scores = training.bundle(name, evidence, len(groups))
     place = Path(folder) / "bundle"
     place.parent.mkdir(parents=True, exist_ok=True)
     digest = save_bundle(place, bundle)
@@ -271,7 +273,7 @@ def teach(
 
 
 class _FewShotTraining:
-    """One compiled program for all trainings of a lesson: every one starts alike and has arrays of one shape."""
+    """Trainings of a few-shot model: they start alike and have arrays of one shape, so that one program serves all."""
 
     def __init__(self, recordings: Sequence[Recording], whole: Prepared, watch: Watch, warm_start: bool) -> None:
         self.recordings, self.whole, self.watch = recordings, whole, watch
@@ -301,7 +303,7 @@ class _FewShotTraining:
         ).model
 
     def without(self, group: Sequence[int], number: int, of: int) -> dict[int, Evidence]:
-        """What a model that never saw these recordings says of them."""
+        """Evidence in these recordings, by a model that never saw them."""
         rest = [i for i in range(len(self.recordings)) if i not in set(group)]
         # A copy takes the place of what is left out: another number of recordings would be another program.
         filled = [*rest, *np.resize(rest, len(group)).tolist()]
@@ -312,7 +314,7 @@ class _FewShotTraining:
         return dict(zip(group, self._evidence(fold, model, [self.recordings[i] for i in group]), strict=True))
 
     def bundle(self, name: str, held: list[Evidence], groups: int) -> tuple[Bundle, tuple[float, float, float]]:
-        """The model of all recordings; calibrated on what the others said of recordings that they had not seen."""
+        """The model of all recordings; calibrated on the evidence of recordings that were left out."""
         whole = self.whole
         model = self.train(whole, "learning")
         self.watch("finishing", 0, 1)
@@ -339,7 +341,7 @@ class _FewShotTraining:
         return ours, nearest, mean
 
     def _examples(self, recordings: Sequence[Recording], known: Prepared) -> Examples:
-        """Traces as long as the longest of the lesson."""
+        """Examples whose traces are as long as the longest of all recordings."""
         config = known.config
         made = gather_examples(recordings, known.preprocessing, known.components, config.model.rate_Hz, config.window)
         extra = self.whole.train.traces.shape[1] - made.traces.shape[1]

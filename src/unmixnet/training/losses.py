@@ -241,10 +241,10 @@ def incoherence_loss(H: Float[Array, "K P"], *, centre: bool = True) -> Float[Ar
         least = jnp.maximum(least, 8 * limits.eps * jnp.max(jnp.abs(H)))
     # in units of its own size, which the cosine does not see and its derivative need not
     size = jax.lax.stop_gradient(jnp.max(jnp.abs(own), axis=1, keepdims=True))
-    heard = size > least
-    own = jnp.where(heard, own / jnp.where(heard, size, 1), 1)
+    audible = size > least
+    own = jnp.where(audible, own / jnp.where(audible, size, 1), 1)
     unit = own / jnp.sqrt(jnp.sum(own * own, axis=1, keepdims=True))
-    cos2 = jnp.where(heard & heard.T, (unit @ unit.T) ** 2, 1)
+    cos2 = jnp.where(audible & audible.T, (unit @ unit.T) ** 2, 1)
     return jnp.sum(jnp.triu(cos2, 1)) / (K * (K - 1) / 2)
 
 

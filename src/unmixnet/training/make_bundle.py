@@ -159,10 +159,10 @@ def make_bundle(
     A model that was trained again on all recordings is calibrated by what it was before: how wrong and how surprised
     it is by recordings that it does not know. Only where it sees the known ones is its own.
     """
-    train, held = (evidence_in(prepared, fit.judge, side) for side in (prepared.train, prepared.validation))
+    train, held = (evidence_in(prepared, fit.before_refit, side) for side in (prepared.train, prepared.validation))
     calibration = calibration_of(prepared, train, held)
     scores = validation_scores(prepared, held, calibration)
-    if fit.judge is not fit.model and calibration.novelty is not None:
+    if fit.before_refit is not fit.model and calibration.novelty is not None:
         known = evidence_in(prepared, fit.model, prepared.whole().train)
         calibration = replace(calibration, novelty=calibration.novelty.seen_by(known))
     bundle = Bundle(

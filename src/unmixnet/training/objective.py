@@ -1,4 +1,4 @@
-r"""The closed loop as a loss: what the encoder says, and whether the solver can make the trace from it.
+r"""The closed loop as a loss: the error of the encoder's mixture, and of the trace that the solver makes from it.
 
     L = L_mix + λ_rec L_rec + λ_freq L_freq + λ_MS L_MS + λ_cons L_cons + λ_ads L_ads + λ_id L_ident + λ_p H(p_src)
 
@@ -44,7 +44,7 @@ class Batch(eqx.Module):
 
 @dataclass(frozen=True)
 class BatchOptions:
-    """What a training file says of how a batch is made.
+    """Options of a training file for how a batch is made.
 
     Arguments:
         teacher: probability that a window is solved from its true ratios.
@@ -151,7 +151,7 @@ def _closed_parts(
     recipe: Recipe,
     key: PRNGKeyArray,
 ) -> dict[str, Float[Array, ""]]:
-    """What the solver says of one window."""
+    """Losses of one window that need the solver."""
     weights, parts = recipe.weights, {}
     from_truth = jax.random.uniform(key) < recipe.teacher
     shares = jnp.where(from_truth, a, inference.z * inference.a)

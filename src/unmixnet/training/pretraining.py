@@ -23,7 +23,7 @@ from unmixnet.training.objective import Recipe, virtual_loss
 __all__ = ["Calibrated", "calibrate_physics", "pretrain", "pretrain_encoder"]
 
 _CALIBRATION_BLOCK = 25
-"""Steps between two looks at the clock."""
+"""Steps in a compiled block, after which progress is reported."""
 
 
 class RecordingNuisances(eqx.Module):
@@ -159,10 +159,10 @@ def _fine(
         prior = [nuisance.noise * part / np.sqrt(over.size) for part in _prior(state[1], nuisance)]
         return over / np.sqrt(over.size), prior
 
-    def tell(iteration: int, total: float) -> None:
+    def report(iteration: int, total: float) -> None:
         watch({"before": "physics, finer", "step": iteration + 1, "of": iterations, "value": float(np.sqrt(total))})
 
-    return unravel(gauss_newton(residuals, row, iterations=iterations, watch=tell))
+    return unravel(gauss_newton(residuals, row, iterations=iterations, watch=report))
 
 
 def _residual(
@@ -183,7 +183,7 @@ def _prior(nuisances: RecordingNuisances, nuisance: NuisanceSpread) -> list[Floa
 
 
 _BLOCK = 50
-"""Steps between two looks at the clock."""
+"""Steps in a compiled block, after which progress is reported."""
 _MOST = 96
 """Virtual recordings in a step."""
 

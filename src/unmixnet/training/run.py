@@ -75,7 +75,7 @@ class Prepared:
         )
 
     def whole(self) -> "Prepared":
-        """Validation recordings among the training; sessions, which only the calibration before it asks for, go."""
+        """With the validation recordings among the training; without sessions, which only calibration needs."""
         assert self.validation is not None, "there is nothing to join"
         return replace(self, train=joined(self.train, self.validation), validation=None, sessions=())
 

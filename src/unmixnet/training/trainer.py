@@ -38,7 +38,7 @@ class Fit:
 
     Arguments:
         model: with the weights of the best epoch.
-        judge: the same as long as it knew no validation recording: what is calibrated on them is asked of it.
+        before_refit: the model before it was trained again on the validation recordings too; the same without a refit.
         score: validation error of that epoch.
         best_epoch, epochs: the best, and how many were run.
         history: one entry per epoch.
@@ -46,7 +46,7 @@ class Fit:
     """
 
     model: PyTree
-    judge: PyTree
+    before_refit: PyTree
     score: float
     best_epoch: int
     epochs: int

@@ -48,7 +48,7 @@ def check_window(T: int, M: int, K: int, *, shortest: int = 1) -> None:
     """Refuse windows that a model cannot take."""
     if T < shortest or M < 1 or K < 1:
         raise ConfigError(
-            f"a window of {T} steps, {M} sensors and {K} outputs was asked for, expected at least {shortest}, 1 and 1",
+            f"a window of {T} steps, {M} sensors and {K} outputs, expected at least {shortest}, 1 and 1",
             remedy="Take longer windows, or check the order of T, M, K",
         )
 

@@ -19,7 +19,7 @@ from unmixnet.training.calibration.theta import Theta, in_omega, prior_of, proce
 __all__ = ["CalibrationFit", "calibrate", "frozen", "problem_of"]
 
 Watch = Callable[[str, int, int, float], None]
-"""Told the stage, the iteration, how many there are at most, and the loss."""
+"""Called with the stage, the iteration, the largest number of iterations, and the loss."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +70,7 @@ def calibrate(
 
 
 def frozen(setup: Setup, calibrated: CalibrationFit) -> FrozenSimulator:
-    """Θ* as a simulator that cannot change; it also tells the levels of the sessions that it was calibrated on."""
+    """Θ* as a simulator that cannot change; its origin holds gains and offsets of the training sessions."""
     gain, offset = np.exp(calibrated.nuisances.log_gain), calibrated.nuisances.offset
     origin = {
         "made from": "calibration",
@@ -102,13 +102,13 @@ def frozen(setup: Setup, calibrated: CalibrationFit) -> FrozenSimulator:
 
 
 def problem_of(setup: Setup, stage: Stage, noise: Noise) -> tuple[CalibrationProblem, np.ndarray]:
-    """The least squares of a stage, and the training recordings that speak in it."""
+    """The least squares of a stage, and the rows of the training recordings that it uses."""
     train = setup.train
     mask = {"pure": train.pure, "mixtures": ~train.pure, "all": np.ones(len(train), bool)}[stage.recordings]
-    # a stage whose kind of recording is missing has nothing of its own to say
+    # a stage whose kind of recording is missing uses all of them
     rows = np.flatnonzero(mask if mask.any() else np.ones(len(train), bool))
     prior = prior_of(len(setup.components), setup.air)
-    believed, H = setup.prior_nuisance, fingerprints_of(train)
+    prior_nuisance, H = setup.prior_nuisance, fingerprints_of(train)
     swing = np.mean(np.abs(H.Y - np.array(setup.air)), axis=(0, 1)) if len(H) else np.zeros(len(setup.air))
     problem = CalibrationProblem(
         Physics.of(setup.jar),
@@ -117,10 +117,10 @@ def problem_of(setup: Setup, stage: Stage, noise: Noise) -> tuple[CalibrationPro
         H,
         flat(prior.mean),
         flat(prior.sd),
-        believed,
+        prior_nuisance,
         stage.weights,
         noise,
-        noise.of_fingerprints(swing, believed.strength, believed.gain, believed.offset),
+        noise.of_fingerprints(swing, prior_nuisance.strength, prior_nuisance.gain, prior_nuisance.offset),
     )
     return problem, rows
 

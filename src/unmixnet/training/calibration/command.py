@@ -68,18 +68,18 @@ def calibrate_protocol(
 
     Tests are read after the simulator is frozen, and only to be compared with what it plays for their recipes.
     """
-    turn = protocol_fold(name, root)
+    fold = protocol_fold(name, root)
     with single_precision():
-        setup, reader = setup_of(turn, seconds=seconds)
+        setup, reader = setup_of(fold, seconds=seconds)
         stages = schedule(iterations, release=setup.jar.release)
         calibrated = calibrate(setup, stages, folder=folder, watch=watch)
         simulator = frozen(setup, calibrated).save(folder)
         say("which coefficients the recordings determine")
         fisher = information(setup, stages[-1], calibrated)
         say("beside laws without physics")
-        test = reader(turn.test)
+        test = reader(fold.test)
         scores = _scores(setup, calibrated, test)
-        scores += _held_out(turn, root, iterations, seconds, folder, watch, say) if held_out else []
+        scores += _held_out(fold, root, iterations, seconds, folder, watch, say) if held_out else []
         closure = _closure(simulator, setup)
         played = physics_law(setup, calibrated).trace(
             test, Nuisances.none(len(test), *calibrated.nuisances.log_gain.shape)
@@ -98,7 +98,7 @@ def _laws(setup: Setup, calibrated: CalibrationFit) -> tuple[FittedLaw, ...]:
 
 
 def _held_out(
-    turn: ProtocolFold,
+    fold: ProtocolFold,
     root: Any,
     iterations: int,
     seconds: float | None,
@@ -107,8 +107,8 @@ def _held_out(
     say: Callable[[str], None],
 ) -> list[Score]:
     """Whole sessions that a second calibration, on the others, did not see; none where the data names no such split."""
-    name = HELD_OUT.get(turn.data.name)
-    if name is None or name == turn.name:
+    name = HELD_OUT.get(fold.data.name)
+    if name is None or name == fold.name:
         return []
     say(f"calibrating once more, for {name}")
     other = protocol_fold(name, root)

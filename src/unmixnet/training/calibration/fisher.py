@@ -3,8 +3,8 @@ r"""Fisher information: which coefficients the recordings determine, alone or in
     F = Σ_r J_rᵀ Σ_Y⁻¹ J_r + P,    cov = F⁻¹,    se(c) = √(c cov cᵀ)
 
 over Θ and all nuisances at once, P the precision of the priors. The block of F⁻¹ that belongs to Θ is the inverse of
-the Schur complement: the nuisances are marginalised, not held. What the recordings do not tell keeps the standard
-error that it had before them, and that is how it is recognised.
+the Schur complement: the nuisances are marginalised, not held. What the recordings do not determine keeps the
+standard error of its prior, and that is how it is recognised.
 
     not determined    se is at least 0.7 of what it was before
     determined        else, if se ≤ 0.1, ten per cent
@@ -73,7 +73,7 @@ class CoefficientEstimate:
 
 @dataclass(frozen=True, eq=False)
 class Information:
-    """Everything that the recordings tell about the coefficients.
+    """What the recordings determine about the coefficients.
 
     Arguments:
         estimates: single coefficients, then combinations.
@@ -109,7 +109,7 @@ _VERDICTS = ("determined", "weak", "not determined")
 
 
 def information(setup: Setup, stage: Stage, calibrated: CalibrationFit) -> Information:
-    """At the optimum of the joint stage; only L_Y and the priors count, so that no recording speaks twice."""
+    """At the optimum of the joint stage; only L_Y and the priors count, so that no recording counts twice."""
     weights = CalibrationWeights(Y=1, H=0, mix=0, phys=0, reg=1)
     problem, _ = problem_of(setup, replace(stage, weights=weights, recordings="all"), calibrated.noise)
     normal = normal_equations(problem, calibrated.theta, calibrated.nuisances)

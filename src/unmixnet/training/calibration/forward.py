@@ -91,7 +91,7 @@ class Levels(eqx.Module):
 
 
 class LinearLaw(eqx.Module):
-    """y = air + s (Σ a_i h_i − air), flat in time: what a table of levels says without physics."""
+    """y = air + s (Σ a_i h_i − air), flat in time: a table of levels, without physics."""
 
     level: Float[Array, " M"]
     steps: int = eqx.field(static=True)

@@ -261,7 +261,7 @@ def is_frozen(folder: str | Path) -> bool:
 
 
 def _single(process: Process) -> Process:
-    """In single precision, whatever the session computes in, so that a simulator says the same everywhere."""
+    """In single precision, whatever the session computes in, so that a simulator gives the same states everywhere."""
     with single_precision():
         cast = partial(jax.tree.map, lambda leaf: jnp.asarray(np.asarray(leaf), jnp.float32))
         arrays, rest = eqx.partition(process, eqx.is_array_like)

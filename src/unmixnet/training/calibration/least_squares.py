@@ -33,12 +33,12 @@ _HELD = 1e-4
 
 @dataclass(frozen=True, eq=False)
 class CalibrationProblem:
-    """Recordings, a law, and what is believed before.
+    """Recordings, a law, and the priors.
 
     Arguments:
         forward: the law.
         free: fields of its parameters that move.
-        recordings: recordings that speak.
+        recordings: those that are fitted.
         fingerprints: H_i, recordings without nuisances; may be empty.
         mean, sd: prior of every parameter, flat.
         prior: of the nuisances.
@@ -136,13 +136,13 @@ def misfit(problem: CalibrationProblem, params: Any, nuisances: Nuisances) -> fl
         y, _ = traces(problem.forward, params, H, np.zeros(len(H)), np.zeros(len(H)))
         total += λ.H * L_H(H.Y - y, problem.noise_H)
     total += λ.reg * R((flat(params) - problem.mean) / problem.sd)
-    return float(total + sum(np.sum((part / sd) ** 2) for part, sd in _believed(nuisances, problem.prior)))
+    return float(total + sum(np.sum((part / sd) ** 2) for part, sd in _with_sd(nuisances, problem.prior)))
 
 
 def normal_equations(problem: CalibrationProblem, params: Any, nuisances: Nuisances) -> Normal:
     """H and ∇ (half of it) at a point."""
     free = free_places(params, problem.free)
-    size = len(free) + sum(part.size for part, _ in _believed(nuisances, problem.prior))
+    size = len(free) + sum(part.size for part, _ in _with_sd(nuisances, problem.prior))
     where = np.full(flat(params).size, -1)
     where[free] = np.arange(len(free))
     H, gradient = np.zeros((size, size)), np.zeros(size)
@@ -155,7 +155,7 @@ def normal_equations(problem: CalibrationProblem, params: Any, nuisances: Nuisan
         np.add.at(gradient, columns[used], -J[:, used].T @ r)
     weight = [problem.weights.reg / problem.sd[free] ** 2]
     off = [(flat(params) - problem.mean)[free]]
-    for part, sd in _believed(nuisances, problem.prior):
+    for part, sd in _with_sd(nuisances, problem.prior):
         weight.append(np.full(part.size, sd**-2.0))
         off.append(part.ravel())
     prior = np.concatenate(weight)
@@ -214,7 +214,7 @@ def _nuisance_columns(recordings: Recordings, nuisances: Nuisances, P: int) -> n
     return np.concatenate([P + row, P + n + row, gain, offset], axis=1)
 
 
-def _believed(nuisances: Nuisances, prior: NuisancePrior) -> list[tuple[np.ndarray, float]]:
+def _with_sd(nuisances: Nuisances, prior: NuisancePrior) -> list[tuple[np.ndarray, float]]:
     """Every nuisance with the standard deviation of its prior."""
     parts = (nuisances.log_strength, nuisances.log_exposure, nuisances.log_gain, nuisances.offset)
     spread = (prior.strength, prior.exposure, prior.gain, prior.offset)

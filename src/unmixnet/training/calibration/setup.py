@@ -184,32 +184,32 @@ def protocol_fold(name: str, root: str | Path | None = None, *, fold: int = 0) -
     return ProtocolFold(name, made.data, split.train, split.test, Recall(root))
 
 
-def setup_of(turn: ProtocolFold, *, seconds: float | None = None) -> tuple[Setup, "Reader"]:
-    """The calibration of a turn's training recordings, and what reads other recordings in the same way."""
-    config = recipe(turn.data.name.split("-8")[0])
-    read = [turn.recall(turn.data, piece) for piece in turn.train]
+def setup_of(fold: ProtocolFold, *, seconds: float | None = None) -> tuple[Setup, "Reader"]:
+    """The calibration of a fold's training recordings, and what reads other recordings in the same way."""
+    config = recipe(fold.data.name.split("-8")[0])
+    read = [fold.recall(fold.data, piece) for piece in fold.train]
     channels = tuple(config.data.channels) or tuple(read[0].channels)
     preprocessing = config.preprocessing(channels).fit(read)
-    examples = gather_examples(read, preprocessing, turn.data.components, config.model.rate_Hz, config.window)
+    examples = gather_examples(read, preprocessing, fold.data.components, config.model.rate_Hz, config.window)
     air, sign = clean_air(preprocessing, examples)
     stride, step_s = config.settings.stride, config.model.step_s
     steps = (config.window - 1) // stride
     steps = steps if seconds is None else min(steps, int(seconds / step_s))
     start = "clean air" if config.model.start == "clean air" else "exposed"
     jar = Jar(portable_enose(sensors=channels), sign, start, config.model.release, config.model.step_s, steps * step_s)
-    sessions = [piece.session for piece in turn.train]
+    sessions = [piece.session for piece in fold.train]
     train = Recordings.of(examples, sessions, stride=stride, steps=steps)
     setup = Setup(
-        turn.name, tuple(turn.data.components), jar, train, air, config.model.rate_Hz, preprocessing=preprocessing
+        fold.name, tuple(fold.data.components), jar, train, air, config.model.rate_Hz, preprocessing=preprocessing
     )
-    return setup, Reader(turn, config, setup)
+    return setup, Reader(fold, config, setup)
 
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads recordings of a turn's data set as its calibration sees them."""
+    """Reads recordings of a fold's data set as its calibration sees them."""
 
-    turn: ProtocolFold
+    fold: ProtocolFold
     config: TrainConfig
     setup: Setup
 
@@ -217,7 +217,7 @@ class Reader:
         """Sessions that training does not have are numbered −1."""
         preprocessing, train = self.setup.preprocessing, self.setup.train
         assert preprocessing is not None, "a setup of recordings has their preprocessing"
-        read = [self.turn.recall(self.turn.data, piece) for piece in pieces]
+        read = [self.fold.recall(self.fold.data, piece) for piece in pieces]
         examples = gather_examples(
             read, preprocessing, self.setup.components, self.config.model.rate_Hz, self.config.window
         )

@@ -70,7 +70,7 @@ class Theta(eqx.Module):
 
 
 def pair_places(K: int) -> np.ndarray:
-    """Place of the pair (i, j) in the row of pairs, shape (K + 1, K + 1); the diagonal, which nobody reads, says 0."""
+    """Place of the pair (i, j) in the row of pairs, shape (K + 1, K + 1); the diagonal is unused and 0."""
     table = np.zeros((K + 1, K + 1), int)
     i, j = np.triu_indices(K + 1, 1)
     table[i, j] = table[j, i] = np.arange(len(i))
@@ -179,7 +179,7 @@ _TYPICAL: dict[str, tuple[float, float]] = {
     "b": (0.0, 0.5),
     "u": (0.0, 0.3),
 }
-"""Mean and sd of the logarithm; b is a level, whose mean the data set tells."""
+"""Mean and sd of the logarithm; b is a level, whose mean comes from the data set."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -151,7 +151,7 @@ def _one(process: Process, run: Run, shares: Array, exposure: Array, first: Arra
     start = eqx.tree_at(lambda s: s.y, start, jnp.where(jnp.isnan(first), start.y, first))
     done = rollout(this, run.geometry, start, run.step_s, run.steps, save=SAVED, policy=run.policy)
     kept, closure = done.saved, done.saved.closure
-    assert closure is not None, "the closure was asked for"
+    assert closure is not None, "the closure is among SAVED"
     return {
         "N": kept.N,
         "J": kept.J,
