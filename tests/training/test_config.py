@@ -16,6 +16,7 @@ from unmixnet.training.config import ModelSection, TrainConfig, TrainingSection,
 from unmixnet.training.epoch import TrainingPlan
 from unmixnet.training.losses import Weights
 from unmixnet.training.objective import BatchOptions
+from unmixnet.training.recipes import recipe
 
 ROOT = Path(__file__).parents[2]
 TEXT = """
@@ -93,6 +94,13 @@ def test_twin_a_recipe_that_repeats_a_default_is_noticed():
 def test_the_fingerprint_loss_is_off_but_for_measured_mixtures():
     on = {path.stem: parse_training(path.read_text("utf-8")).objective.ident for path in RECIPES}
     assert {name: value for name, value in on.items() if value != Weights().ident} == {"smellnet-mixture": 0.01}
+
+
+def test_a_recipe_that_does_not_exist_is_answered_with_the_nearest():
+    with pytest.raises(ConfigError, match="Did you mean 'simulated'"):
+        recipe("simulted")
+    with pytest.raises(ConfigError, match="Use one of high-coupling"):
+        recipe("../config")
 
 
 def test_virtual_recordings_need_calibrated_physics():

@@ -6,6 +6,7 @@ preprocessing stands beside it in the bundle, since the model knows no recording
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -86,9 +87,11 @@ class ModelSpec:
         """From the tables `model` and `data` of a training file (or of the copy of it that a bundle stores)."""
         model, data = config["model"], config["data"]
         known = {item.name for item in fields(Settings)}
-        if unknown := set(model) - known - {"name"}:
+        if unknown := sorted(set(model) - known - {"name"}):
+            close = get_close_matches(unknown[0], known, n=1)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
             raise ConfigError(
-                f"unknown settings {', '.join(sorted(unknown))}", where="model", remedy="Update unmixnet, or train anew"
+                f"unknown settings {', '.join(unknown)}", where="model", remedy=f"{hint}Update unmixnet, or train anew"
             )
         settings = {key: value for key, value in model.items() if key in known}
         if model["name"] != "unmixnet":
