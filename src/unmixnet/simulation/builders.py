@@ -51,7 +51,8 @@ def box(
     """
     counts = (nx, ny, nz)
     _check_counts("box", nx=(nx, 1), ny=(ny, 1), nz=(nz, 1), sensors=(sensors, 0))
-    _check_sizes("box", size_m=_several(size_m, 3, "box", "size_m"))
+    for size in _several(size_m, 3, "box", "size_m"):
+        _check_sizes("box", size_m=size)
     if nx * ny * nz < 2:
         raise ChamberError(f"the box is {nx}×{ny}×{nz} cells", where="box", remedy="Use two cells or more")
     spacing = [size / count for size, count in zip(size_m, counts, strict=True)]
@@ -94,7 +95,8 @@ def two_bulbs(
     """
     _check_counts("two_bulbs", n_capillary=(n_capillary, 1))
     _check_sizes("two_bulbs", length_m=length_m, length_over_area_per_m=length_over_area_per_m)
-    _check_sizes("two_bulbs", volumes_m3=_several(volumes_m3, 2, "two_bulbs", "volumes_m3"))
+    for volume in _several(volumes_m3, 2, "two_bulbs", "volumes_m3"):
+        _check_sizes("two_bulbs", volumes_m3=volume)
     area, step = length_m / length_over_area_per_m, length_m / n_capillary
     inside = [Cell(f"capillary{i}", step * area) for i in range(n_capillary)]
     cells = [Cell("bulb1", volumes_m3[0]), *inside, Cell("bulb2", volumes_m3[1])]
@@ -175,8 +177,7 @@ def _check_counts(where: str, **counts: tuple[object, int]) -> None:
 
 def _check_sizes(where: str, **sizes: object) -> None:
     for name, value in sizes.items():
-        for size in value if isinstance(value, tuple) else (value,):
-            check_positive(size, name, where)
+        check_positive(value, name, where)
 
 
 def _check_flow(where: str, flow_m3_s: object) -> None:

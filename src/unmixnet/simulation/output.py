@@ -1,15 +1,13 @@
-"""Simulated trajectories as tables and Parquet files, and saved states as NumPy archives."""
+"""Simulated trajectories as tables and Parquet files, and what to say of them."""
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from unmixnet.files.replacement import replacing
 from unmixnet.simulation.simulate import Simulated
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["closure_rows", "columns", "summary", "write_parquet"]
 
@@ -42,10 +40,10 @@ def write_parquet(result: Simulated, path: str | Path) -> Path:
     import pyarrow.parquet as pq
 
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     data = pa.table(columns(result))
     data = data.replace_schema_metadata({"unmixnet": json.dumps(summary(result))})
-    pq.write_table(data, path, compression="zstd")
+    with replacing(path) as part:
+        pq.write_table(data, part, compression="zstd")
     return path
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unmixnet.errors import ConfigError
+from unmixnet.files.reading import open_file
+from unmixnet.files.replacement import replacing
 
 if TYPE_CHECKING:
     from unmixnet.physics.state import State
@@ -19,9 +21,8 @@ _RESERVOIRS = ("source", "inlet", "boundary", "outlet", "wall")
 def save_state(state: "State", path: str | Path) -> Path:
     """Write a state as .npz."""
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     r = state.reservoirs
-    with path.open("wb") as file:
+    with replacing(path) as part, part.open("wb") as file:
         np.savez(
             file,
             N=state.N,
@@ -44,9 +45,9 @@ def load_state(path: str | Path, *, like: "State") -> "State":
     from unmixnet.physics.state import Reservoirs, State
 
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open_file(path) as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in ("N", "theta", "y", "t", *_RESERVOIRS)}
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+    except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise ConfigError(
             f"not a saved state ({error})",
             where=str(path),
