@@ -116,9 +116,9 @@ class NetworkBench:
 
 def _weights(done: Fit) -> Tensors:
     own = to_tensors(done.model)
-    if done.judge is done.model:
+    if done.before_refit is done.model:
         return own
-    return own | {JUDGE + name: tensor for name, tensor in to_tensors(done.judge).items()}
+    return own | {JUDGE + name: tensor for name, tensor in to_tensors(done.before_refit).items()}
 
 
 class ClassicalBench:

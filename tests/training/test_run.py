@@ -116,8 +116,8 @@ def test_a_refit_is_the_training_on_all_recordings_up_to_the_best_epoch(tmp_path
         plain, whole = train(ready_for(seen, held)), train(prepared.whole())
         refit = train(prepared, folder=tmp_path)
         resumed = train(prepared, folder=tmp_path, resume=True)
-    assert plain.judge is plain.model
-    assert fingerprint(refit.judge) == fingerprint(plain.model) != fingerprint(refit.model)
+    assert plain.before_refit is plain.model
+    assert fingerprint(refit.before_refit) == fingerprint(plain.model) != fingerprint(refit.model)
     assert fingerprint(resumed.model) == fingerprint(refit.model)
     assert (refit.score, refit.best_epoch, refit.epochs) == (plain.score, plain.best_epoch, plain.epochs)
     again = lines(tmp_path / "refit")
