@@ -21,7 +21,7 @@ def test_the_judge_is_the_model_itself_unless_it_was_trained_again(monkeypatch, 
     monkeypatch.setattr(bundles, "fold_jobs", lambda *_: [job])
     monkeypatch.setattr(bundles, "config_of", lambda *_: None)
     monkeypatch.setattr(bundles, "NetworkBench", lambda *_: bench)
-    monkeypatch.setattr(bundles, "trained", lambda *_, before_refit=False: object())
+    monkeypatch.setattr(bundles, "trained", lambda *_, judge=False: object())
     monkeypatch.setattr(bundles, "make_bundle", lambda name, prepared, fit, recordings: fit)
     study, work = (
         SimpleNamespace(protocols=(), groups=None),
