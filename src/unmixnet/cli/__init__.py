@@ -147,4 +147,4 @@ def _close_pipes() -> None:
 
 def _refused_file(error: OSError) -> UnmixError:
     where = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else ""
-    return UnmixError((error.strerror or str(error)).lower(), where=where, remedy="Choose another file or folder")
+    return UnmixError(error.strerror or str(error), where=where, remedy="Choose another file or folder")

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unmixnet.cli.output import message, print_json, print_text
+from unmixnet.cli.output import figure_path, message, print_json, print_text
 
 if TYPE_CHECKING:
     from unmixnet.recordings.coherence import Coherence
@@ -22,7 +22,9 @@ def fingerprints(
     response: Annotated[str, typer.Option(help="level, relative, log-ratio or log-conductance.")] = "level",
     baseline: Annotated[str, typer.Option(help="none, recording or reference.")] = "none",
     align: Annotated[bool, typer.Option(help="Shift every recording to its onset.")] = False,
-    figure: Annotated[Path | None, typer.Option(metavar="OUT.svg", help="Draw the coherence graph.")] = None,
+    figure: Annotated[
+        Path | None, typer.Option(metavar="OUT.svg", callback=figure_path, help="Draw the coherence graph.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")] = False,
 ) -> None:
     """Coherence of the fingerprints of pure components, from measured training recordings.

@@ -12,7 +12,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from unmixnet.files.printable import printable_lines
 
@@ -28,6 +31,7 @@ __all__ = [
     "Styled",
     "bold",
     "error_message",
+    "figure_path",
     "message",
     "print_json",
     "print_table",
@@ -65,6 +69,16 @@ def print_json(schema: str, values: Mapping[str, Any]) -> None:
     """
     text = json.dumps({"schema": schema, **_json_safe(values)}, indent=2, allow_nan=False)
     sys.stdout.write(f"{text}\n")
+
+
+def figure_path(path: Path | None) -> Path | None:
+    """Check an option that names a figure before anything is computed: its ending chooses the format."""
+    if path is not None and path.suffix.lower() not in _FIGURES:
+        raise typer.BadParameter(f"{str(path)!r} does not end in {', '.join(_FIGURES[:-1])} or {_FIGURES[-1]}")
+    return path
+
+
+_FIGURES = (".jpg", ".pdf", ".png", ".svg")
 
 
 def _json_safe(value: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unmixnet.cli.output import message, print_json, spinner
+from unmixnet.cli.output import figure_path, message, print_json, spinner
 
 __all__ = ["simulate"]
 
@@ -13,7 +13,7 @@ __all__ = ["simulate"]
 def simulate(
     file: Annotated[Path, typer.Argument(help="Simulation file (TOML).")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Parquet file for the trajectories.")],
-    plot: Annotated[Path | None, typer.Option(help="Also draw them into this PNG.")] = None,
+    plot: Annotated[Path | None, typer.Option(callback=figure_path, help="Also draw them into this file.")] = None,
     final: Annotated[
         Path | None, typer.Option(help="Save the last state here (.npz), to start another run from.")
     ] = None,

@@ -95,9 +95,9 @@ def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path |
     from dataclasses import asdict
 
     from unmixnet.inference.bundle import save_bundle
+    from unmixnet.training.examples import training_recordings
     from unmixnet.training.make_bundle import make_bundle
     from unmixnet.training.run import prepare, train
-    from unmixnet.training.examples import training_recordings
 
     with progress() as display:
         sources = training_recordings(config, data, progress=display)

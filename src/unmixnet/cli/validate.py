@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unmixnet.cli.output import Styled, bold, message, print_json, print_table, spinner
+from unmixnet.cli.output import Styled, bold, figure_path, message, print_json, print_table, spinner
 from unmixnet.files.provenance import provenance
 
 __all__ = ["validate"]
@@ -13,7 +13,9 @@ __all__ = ["validate"]
 
 def validate(
     as_json: Annotated[bool, typer.Option("--json", help="Print all rows as one JSON object.")] = False,
-    figure: Annotated[Path, typer.Option(help="Where the Duncan–Toor figure goes.")] = Path("out/duncan_toor.png"),
+    figure: Annotated[Path, typer.Option(callback=figure_path, help="Where the Duncan–Toor figure goes.")] = Path(
+        "out/duncan_toor.png"
+    ),
 ) -> None:
     """Run every oracle: value, expected, tolerance, passed; exit 1 if one fails."""
     from unmixnet.simulation.validation import ORACLES, run
