@@ -11,9 +11,8 @@ from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.inference.session.calibration import AffineMap
 from unmixnet.inference.session.fit import priors_of
-from unmixnet.inference.session.maps import fit_gain, fit_offset, fit_prototype, fit_ridge
+from unmixnet.inference.session.maps import fit_gain, fit_offset, fit_prototype, fit_ridge, fit_solver_gain
 from unmixnet.inference.session.references import Reference, expected_traces, traces_of
-from unmixnet.inference.session.solver_gain import fit_solver_gain
 from unmixnet.recordings.pieces import Piece
 from unmixnet.recordings.recording import Recording
 from unmixnet.recordings.samples import Samples, Task, per_recording

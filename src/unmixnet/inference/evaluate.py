@@ -105,17 +105,17 @@ def evaluate(bundle: Bundle, test: ScoringSet, *, allow_seen: bool = False) -> E
             where=test.name,
             remedy="Choose a split that it was not trained on, or add --seen to score it all the same",
         )
-    found = _evidence(bundle, test.recordings)
+    evidence = _evidence(bundle, test.recordings)
     truth = np.stack([_target(bundle, recording) for recording in test.recordings])
-    shares = np.stack([bundle.calibration.shares(one.ratios) for one in found])
+    shares = np.stack([bundle.calibration.shares(each.ratios) for each in evidence])
     low, high = bundle.calibration.intervals.of(shares)
     inside, there = (low <= truth + 1e-9) & (truth - 1e-9 <= high), truth > 0
-    verdicts = [verdict_of(bundle, one) for one in found]
+    verdicts = [verdict_of(bundle, each) for each in evidence]
     return Evaluation(
         test.name,
         test.measures,
         len(test.recordings),
-        tuple(_rows(bundle, test, found, shares, truth)),
+        tuple(_rows(bundle, test, evidence, shares, truth)),
         float(inside.mean()),
         float(inside[there].mean()),
         float(np.mean(high - low)),
@@ -126,16 +126,16 @@ def evaluate(bundle: Bundle, test: ScoringSet, *, allow_seen: bool = False) -> E
 
 
 def _rows(
-    bundle: Bundle, test: ScoringSet, found: Sequence[Evidence], shares: np.ndarray, truth: np.ndarray
+    bundle: Bundle, test: ScoringSet, evidence: Sequence[Evidence], shares: np.ndarray, truth: np.ndarray
 ) -> list[Row]:
     """Scores per window and per recording, of the model and of the mean of its training."""
     task = Task(bundle.spec.task)
-    counts = [len(one.ratios) for one in found]
+    counts = [len(each.ratios) for each in evidence]
     names = [recording.path for recording in test.recordings]
     supports = ["+".join(sorted(recording.label.support)) for recording in test.recordings if recording.label]
     ends = {
-        "window": (np.concatenate([bundle.calibration.to_shares(one.ratios) for one in found]), counts),
-        "recording": (shares, [1] * len(found)),
+        "window": (np.concatenate([bundle.calibration.to_shares(each.ratios) for each in evidence]), counts),
+        "recording": (shares, [1] * len(evidence)),
     }
     rows: list[Row] = []
     for level, (guess, many) in ends.items():

@@ -1,4 +1,4 @@
-"""What a model says of one recording before anything is calibrated: windows in, a few numbers out.
+"""Uncalibrated outputs of a model for a recording: windows in, a few numbers out.
 
 One path for all: `unmix`, archives, the live stream, evaluation and calibration.
 """
@@ -68,7 +68,7 @@ def residuals(model: UnMixNet, windows: np.ndarray, y: np.ndarray) -> np.ndarray
 
 @dataclass(frozen=True, eq=False)
 class WindowOutputs:
-    """What a model says of n windows, one by one.
+    """Outputs of a model for n windows.
 
     Arguments:
         ratios: shape (n, K), or class probabilities.
@@ -114,7 +114,7 @@ def gather_evidence(model: object, traces: Sequence[np.ndarray], spec: ModelSpec
 
 
 def evidence_of(windows: np.ndarray, outputs: WindowOutputs, spec: ModelSpec) -> Evidence:
-    """Evidence of one recording from its windows and what the model says of them."""
+    """Evidence of one recording from its windows and the model's outputs for them."""
     away = np.array(spec.sign) * (windows.astype(float) - np.array(spec.air))
     left = outputs.residual
     return Evidence(

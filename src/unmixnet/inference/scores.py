@@ -86,13 +86,13 @@ def score(
         first = {name: i for i, name in reversed(list(enumerate(test.recordings)))}
         rows = [first[name] for name in dict.fromkeys(test.recordings)]
         truth, groups = truth[rows], [groups[i] for i in rows]
-    found = []
+    scores = []
     for name, metric in METRICS[task].items():
         values = [metric(guess, truth, None) for guess in guesses]
         interval = metrics.bootstrap_interval(metric, guesses[0], truth, groups, resamples=RESAMPLES)
         spread = (float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0)
         protocol, split, model = names
-        found.append(
+        scores.append(
             Row(
                 protocol,
                 split,
@@ -106,4 +106,4 @@ def score(
                 len(values),
             )
         )
-    return found
+    return scores

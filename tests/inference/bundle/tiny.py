@@ -19,9 +19,9 @@ from unmixnet.model.predict import single_precision
 from unmixnet.model.spec import build_model
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.training.config import load_training
+from unmixnet.training.examples import TrainingRecordings, training_recordings
 from unmixnet.training.make_bundle import make_bundle
 from unmixnet.training.run import Prepared, prepare
-from unmixnet.training.examples import TrainingRecordings, training_recordings
 from unmixnet.training.trainer import Fit
 
 COMPONENTS = ("almond", "clove", "mint")

@@ -8,7 +8,7 @@ from subprocess import run
 import numpy as np
 import pytest
 
-from tests.live.hearing import shipped
+from tests.live.signals import shipped
 from unmixnet.errors import ConfigError
 from unmixnet.examples import example_recording
 from unmixnet.inference.evidence import presence_of

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from unmixnet.inference.report import AnswerError, write_report
-from unmixnet.inference.report.folder import states_csv, traces_csv
+from unmixnet.inference.report.files import states_csv, traces_csv
 
 from .hostile import HOSTILE
 from .made_up import empty, made_up

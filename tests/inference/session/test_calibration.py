@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from tests.live.hearing import shipped
+from tests.live.signals import shipped
 from unmixnet.errors import ConfigError
 from unmixnet.inference.session.calibration import SessionCalibration
 

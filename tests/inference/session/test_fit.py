@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.live.hearing import recording, shipped
+from tests.live.signals import recording, shipped
 from unmixnet.errors import ConfigError
 from unmixnet.inference.session import fit_session
 from unmixnet.inference.session.fit import fit_map

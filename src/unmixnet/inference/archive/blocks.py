@@ -42,7 +42,7 @@ class RowBlock:
 
 
 def blocks_of(path: Path, place: str, channels: Sequence[str]) -> Iterator[RowBlock | ErrorRow]:
-    """Blocks of a file in order; what cannot be read is told instead, and the next block follows."""
+    """Blocks of a file in order; an error row stands for what cannot be read, and the next block follows."""
     try:
         with path.open("rb") as file:
             is_table, size = file.read(4) == b"PAR1", path.stat().st_size
@@ -66,7 +66,7 @@ def blocks_of(path: Path, place: str, channels: Sequence[str]) -> Iterator[RowBl
 
 
 def _table(path: Path, place: str, channels: Sequence[str]) -> Iterator[RowBlock | ErrorRow]:
-    """Row group by row group; a damaged one is told and passed over."""
+    """Row group by row group; a damaged one is reported and passed over."""
     import pyarrow as pa
     from pyarrow import parquet
 

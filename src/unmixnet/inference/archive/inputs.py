@@ -44,11 +44,11 @@ class Unit:
     @property
     def name(self) -> str:
         """The part's name, from places and contents alone: the same files make the same part on any machine."""
-        told = "\n".join(f"{one.sha256} {one.place}" for one in self.inputs)
-        return f"part-{hashlib.sha256(told.encode()).hexdigest()[:24]}.parquet"
+        listing = "\n".join(f"{file.sha256} {file.place}" for file in self.inputs)
+        return f"part-{hashlib.sha256(listing.encode()).hexdigest()[:24]}.parquet"
 
     def __str__(self) -> str:
-        places = [one.place for one in self.inputs]
+        places = [file.place for file in self.inputs]
         return ", ".join(places[:2]) + (f" and {len(places) - 2} more" if len(places) > 2 else "")
 
 
@@ -71,13 +71,13 @@ def inputs_of(archive: Path, *, without: Path | None = None) -> Iterator[Input]:
 
 
 def _walk(folder: Path, without: Path | None) -> Iterator[Path]:
-    """Files that may be recordings; a folder that may not be opened is told like a file that cannot be read."""
+    """Files that may be recordings; a folder that may not be opened is reported like a file that cannot be read."""
     try:
-        found = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
     except OSError:
         yield folder
         return
-    for entry in found:
+    for entry in entries:
         path = Path(entry.path)
         if entry.name.startswith((".", "_")):
             continue
@@ -101,11 +101,11 @@ def _input(path: Path, place: str) -> Input:
 def units_of(inputs: Iterable[Input]) -> Iterator[Unit]:
     """Pack files into tasks, in their order; one that cannot be read is a task of its own, to be tried again."""
     kept: list[Input] = []
-    for one in inputs:
-        if not one.sha256:
-            yield Unit((one,))
+    for file in inputs:
+        if not file.sha256:
+            yield Unit((file,))
             continue
-        kept.append(one)
+        kept.append(file)
         if len(kept) >= _UNIT_FILES or sum(item.size for item in kept) >= _UNIT_BYTES:
             yield Unit(tuple(kept))
             kept = []
@@ -134,5 +134,5 @@ def error_row(place: str, error: UnmixError, line: int | None = None) -> ErrorRo
     """An error as a row; its own line if it has one, and without the machine's path."""
     if isinstance(error, ReadError):
         line = error.line if error.line is not None else line
-    said = UnmixError(error.problem, remedy=error.remedy)
-    return ErrorRow(place, line, "refused", str(said))
+    message = UnmixError(error.problem, remedy=error.remedy)
+    return ErrorRow(place, line, "refused", str(message))

@@ -72,16 +72,16 @@ class ArchiveManifest:
         """Let the folder go."""
         self._connection.close()
 
-    def holds(self, one: Input) -> bool:
+    def holds(self, file: Input) -> bool:
         """Whether this very content is answered; the file is noted as seen."""
-        self._read("INSERT OR IGNORE INTO temp.seen VALUES (?)", one.place)
-        found = self._read("SELECT sha256 FROM input WHERE place = ?", one.place)
-        return bool(found) and found[0][0] == one.sha256 != ""
+        self._read("INSERT OR IGNORE INTO temp.seen VALUES (?)", file.place)
+        rows = self._read("SELECT sha256 FROM input WHERE place = ?", file.place)
+        return bool(rows) and rows[0][0] == file.sha256 != ""
 
     def part_of(self, place: str) -> str | None:
         """The part that holds the answers of a file; "" if it has none, None if the file is not known."""
-        found = self._read("SELECT part FROM input WHERE place = ?", place)
-        return found[0][0] if found else None
+        rows = self._read("SELECT part FROM input WHERE place = ?", place)
+        return rows[0][0] if rows else None
 
     def parts(self) -> Iterator[str]:
         """Names of the parts that count."""
@@ -97,9 +97,9 @@ class ArchiveManifest:
         with self._writing() as connection:
             if part:
                 connection.execute("INSERT OR REPLACE INTO part VALUES (?, ?)", (part, sum(done.windows)))
-            rows = [(one.place, one.sha256, one.size, part if n else "", n) for one, n in inputs]
+            rows = [(file.place, file.sha256, file.size, part if n else "", n) for file, n in inputs]
             connection.executemany("INSERT OR REPLACE INTO input VALUES (?, ?, ?, ?, ?)", rows)
-            connection.executemany("DELETE FROM error WHERE place = ?", [(one.place,) for one in unit.inputs])
+            connection.executemany("DELETE FROM error WHERE place = ?", [(file.place,) for file in unit.inputs])
             errors = [(t.file, t.line, t.kind, t.reason) for t in done.errors]
             connection.executemany("INSERT INTO error VALUES (?, ?, ?, ?)", errors)
 
@@ -122,7 +122,7 @@ class ArchiveManifest:
             connection.execute("DELETE FROM part WHERE name = ?", (part,))
 
     def leave_gone(self) -> None:
-        """Forget what was told of files that were refused and have left the archive since; answers stay."""
+        """Forget the errors of refused files that have left the archive since; answers stay."""
         gone = "SELECT place FROM input WHERE windows = 0 AND place NOT IN (SELECT place FROM temp.seen)"
         with self._writing() as connection:
             connection.execute(f"DELETE FROM error WHERE place IN ({gone})")

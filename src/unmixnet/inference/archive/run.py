@@ -3,7 +3,7 @@
     IN/ ─ hash ─ pack ─→ workers write hidden parts ─→ rename ─→ one transaction of the manifest
 
 A run that is killed leaves parts that the manifest does not name; the next one removes them and goes on. Nothing is
-decided by a clock: contents are told apart by their hashes.
+decided by a clock: contents are distinguished by their hashes.
 """
 
 import os
@@ -81,7 +81,7 @@ def unmix_archive(
                 watch(unit, done)
             manifest.leave_gone()
         finally:
-            with suppress(OSError, UnmixError):  # the error that is on its way is the one to tell
+            with suppress(OSError, UnmixError):  # the error that is being raised matters more
                 _write_errors(manifest)
         _tidy(manifest)
         return Report(manifest.totals(), run.known, run.fresh, run.windows, time.monotonic() - began)
@@ -97,15 +97,15 @@ class _ArchiveWriter:
         self.known = self.fresh = self.windows = 0
 
     def todo(self, inputs: Iterator[Input]) -> Iterator[Input]:
-        """Files that are new or whose content has changed; what was said of the old content is taken out first."""
-        for one in inputs:
-            one = Input(one.place, str(Path(one.path).resolve()), one.sha256, one.size)
-            if self.manifest.holds(one):
+        """Files that are new or whose content has changed; answers of the old content are removed first."""
+        for file in inputs:
+            file = Input(file.place, str(Path(file.path).resolve()), file.sha256, file.size)
+            if self.manifest.holds(file):
                 self.known += 1
                 continue
-            if (part := self.manifest.part_of(one.place)) is not None:
-                self._forget(one.place, part)
-            yield one
+            if (part := self.manifest.part_of(file.place)) is not None:
+                self._forget(file.place, part)
+            yield file
 
     def commit(self, unit: Unit, done: UnitResult) -> None:
         """Give a part its name, then write it down."""

@@ -46,10 +46,10 @@ class Answerer:
         import pyarrow as pa
 
         evidence = self._evidence(np.stack([window.signal for window in windows]))
-        sound = [np.all(np.isfinite(one.ratios)) and np.all(np.isfinite(one.embedding)) for one in evidence]
+        sound = [np.all(np.isfinite(each.ratios)) and np.all(np.isfinite(each.embedding)) for each in evidence]
         lost = [_lost(window) for window, good in zip(windows, sound, strict=True) if not good]
         windows = [window for window, good in zip(windows, sound, strict=True) if good]
-        evidence = [one for one, good in zip(evidence, sound, strict=True) if good]
+        evidence = [each for each, good in zip(evidence, sound, strict=True) if good]
         columns = {name: [getattr(window, name) for window in windows] for name in ("file", "recording")}
         columns |= {name: np.array([getattr(w, name) for w in windows], float) for name in ("start_s", "end_s")}
         return pa.table(columns | self._judged(evidence), schema=self.schema), lost
@@ -62,13 +62,13 @@ class Answerer:
     def _judged(self, evidence: Sequence[Evidence]) -> dict[str, Any]:
         calibration, K = self.bundle.calibration, len(self.bundle.components)
         novelty = calibration.novelty
-        shares = calibration.to_shares(np.array([one.ratios[0] for one in evidence]).reshape(-1, K))
+        shares = calibration.to_shares(np.array([each.ratios[0] for each in evidence]).reshape(-1, K))
         low, high = calibration.intervals.of(shares)
-        presence = np.array([np.asarray(one.presence)[0] for one in evidence]).reshape(-1, K)
-        strange = [float("nan") if novelty is None else novelty.p_value(novelty.score(one)) for one in evidence]
+        presence = np.array([np.asarray(each.presence)[0] for each in evidence]).reshape(-1, K)
+        strange = [float("nan") if novelty is None else novelty.p_value(novelty.score(each)) for each in evidence]
         columns: dict[str, Any] = {
-            "verdict": [verdict_of(self.bundle, one).value for one in evidence],
-            "strength": np.array([calibration.background.strength(one) for one in evidence], np.float32),
+            "verdict": [verdict_of(self.bundle, each).value for each in evidence],
+            "strength": np.array([calibration.background.strength(each) for each in evidence], np.float32),
             "novelty": np.array(strange, np.float32),
         }
         for what, values in (("ratio", shares), ("low", low), ("high", high), ("presence", presence)):
@@ -118,7 +118,7 @@ def _answerer(model: str, digest: str) -> Answerer:
 def answer_unit(unit: Unit, job: ArchiveJob) -> UnitResult:
     """Answer every window of some files; windows of several files share batches."""
     answerer = _answerer(job.model, job.digest)
-    counts = {one.place: 0 for one in unit.inputs}
+    counts = {file.place: 0 for file in unit.inputs}
     errors: list[ErrorRow] = []
     with disk_full(job.parts), _part(Path(job.parts), unit, answerer) as write:
         for windows in _batches(_windows(answerer, unit, errors)):
@@ -134,13 +134,13 @@ def answer_unit(unit: Unit, job: ArchiveJob) -> UnitResult:
 def _windows(answerer: Answerer, unit: Unit, errors: list[ErrorRow]) -> Iterator[Window]:
     """Windows of all files; what could not be answered is put aside."""
     bundle = answerer.bundle
-    for one in unit.inputs:
-        blocks = blocks_of(Path(one.path), one.place, bundle.preprocessing.channels)
-        for found in windows_of(bundle, one.place, blocks):
-            if isinstance(found, ErrorRow):
-                errors.append(found)
+    for file in unit.inputs:
+        blocks = blocks_of(Path(file.path), file.place, bundle.preprocessing.channels)
+        for item in windows_of(bundle, file.place, blocks):
+            if isinstance(item, ErrorRow):
+                errors.append(item)
             else:
-                yield found
+                yield item
 
 
 def _batches(windows: Iterator[Window]) -> Iterator[list[Window]]:

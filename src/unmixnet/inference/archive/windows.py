@@ -19,7 +19,7 @@ from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.inference.archive.blocks import RowBlock
 from unmixnet.inference.archive.inputs import ErrorRow, error_row
 from unmixnet.inference.bundle.bundle import Bundle
-from unmixnet.recordings.preprocessing import Baseline, Preprocessing, early_level
+from unmixnet.recordings.preprocessing import BaselineMethod, Preprocessing, early_level
 from unmixnet.recordings.recording import Recording
 from unmixnet.recordings.temporal import rows_per_sample
 from unmixnet.recordings.trace import without_gaps
@@ -28,7 +28,7 @@ __all__ = ["Window", "windows_of"]
 
 _GAP = 5.0
 _MOST_JUMPS = 100
-"""Jumps of one file that are told one by one."""
+"""Jumps of a file that are listed one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class _Stretch:
 
 
 def windows_of(bundle: Bundle, place: str, blocks: Iterable[RowBlock | ErrorRow]) -> Iterator[Window | ErrorRow]:
-    """Windows of a file, with what could not be answered told in between."""
+    """Windows of a file, and error rows for what could not be answered, in order."""
     _check(bundle.preprocessing)
     cutter: _Cutter | None = None
     jumps = 0
@@ -72,15 +72,15 @@ def windows_of(bundle: Bundle, place: str, blocks: Iterable[RowBlock | ErrorRow]
         if isinstance(block, ErrorRow):
             yield block
             if cutter is not None:
-                cutter.run, cutter.told = None, True
+                cutter.run, cutter.reported = None, True
             continue
         if cutter is None or block.name != cutter.name:
             yield from () if cutter is None else cutter.end()
             cutter = _Cutter(bundle, place, block)
-        for found in cutter.feed(block):
-            jumps += isinstance(found, ErrorRow) and found.kind == "jump"
-            if isinstance(found, Window) or found.kind == "refused" or jumps <= _MOST_JUMPS:
-                yield found
+        for item in cutter.feed(block):
+            jumps += isinstance(item, ErrorRow) and item.kind == "jump"
+            if isinstance(item, Window) or item.kind == "refused" or jumps <= _MOST_JUMPS:
+                yield item
     yield from () if cutter is None else cutter.end()
     if jumps > _MOST_JUMPS:
         yield ErrorRow(place, None, "jump", f"time jumps {jumps} times; the first {_MOST_JUMPS} are listed")
@@ -93,7 +93,7 @@ class _Cutter:
         self.bundle, self.place, self.name, self.line = bundle, place, first.name, first.line
         self.ready: Preprocessing | None = None
         self.run: _Stretch | None = None
-        self.told, self.longest_s = False, 0.0
+        self.reported, self.longest_s = False, 0.0
 
     def feed(self, block: RowBlock) -> Iterator[Window | ErrorRow]:
         """Windows that these rows complete."""
@@ -102,7 +102,7 @@ class _Cutter:
             self.ready = self.ready or _at_start(self.bundle.preprocessing, whole)
             signal = self.ready.signal(whole)
         except UnmixError as error:
-            self.run, self.told = None, True
+            self.run, self.reported = None, True
             yield error_row(self.place, error, block.line)
             return
         for start, stop, jump in _runs(whole.time_s, self.run):
@@ -112,14 +112,14 @@ class _Cutter:
             self.run = self.run or _Stretch(whole.sample_rate_Hz, signal[:0], whole.time_s[:0])
             self.run.add(signal[start:stop], whole.time_s[start:stop])
             for window in _ready(self.bundle, self.place, self.name, self.run):
-                self.told = True
+                self.reported = True
                 yield window
             rows = self.run.first + len(self.run.signal)
             self.longest_s = max(self.longest_s, rows / self.run.rate_Hz)
 
     def end(self) -> Iterator[ErrorRow]:
         """A recording that gave no window, and no reason yet, was too short for one."""
-        if not self.told:
+        if not self.reported:
             needed = self.bundle.spec.window / self.bundle.spec.rate_Hz
             which = f"the recording {self.name!r}" if self.name else "the recording"
             problem = f"{which} has {self.longest_s:.3g} s without a jump, the model needs at least {needed:.3g} s"
@@ -137,10 +137,10 @@ def _check(ready: Preprocessing) -> None:
 def _at_start(ready: Preprocessing, rows: Recording) -> Preprocessing:
     """The preprocessing for the rest of a recording that begins with these rows."""
     ready = replace(ready, first_rows=None)
-    if ready.baseline is not Baseline.RECORDING:
+    if ready.baseline is not BaselineMethod.RECORDING:
         return ready
     level = early_level(rows.time_s, rows.readings, ready.baseline_s)
-    return replace(ready, baseline=Baseline.REFERENCE, reference={rows.device: tuple(level.tolist())})
+    return replace(ready, baseline=BaselineMethod.REFERENCE, reference={rows.device: tuple(level.tolist())})
 
 
 def _runs(time_s: np.ndarray, run: _Stretch | None) -> Iterator[tuple[int, int, bool]]:
@@ -160,8 +160,8 @@ def _jump(place: str, block: RowBlock, row: int, run: _Stretch | None) -> ErrorR
     time_s = block.rows.time_s
     before = time_s[row - 1] if row else run.time_s[-1] if run is not None and len(run.time_s) else time_s[row]
     by = time_s[row] - before
-    said = f"time jumps {'back' if by < 0 else 'on'} by {abs(by):.6g} s, to {time_s[row]:.6g} s"
-    return ErrorRow(place, block.line + row, "jump", f"{said}; windows end before it and begin anew after it")
+    jump = f"time jumps {'back' if by < 0 else 'on'} by {abs(by):.6g} s, to {time_s[row]:.6g} s"
+    return ErrorRow(place, block.line + row, "jump", f"{jump}; windows end before it and begin anew after it")
 
 
 def _ready(bundle: Bundle, place: str, name: str, run: _Stretch) -> Iterator[Window]:

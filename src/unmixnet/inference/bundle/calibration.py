@@ -84,8 +84,8 @@ def fit_background(
     Where a recording gives its own baseline, clean air departs by the noise of the row that it was taken from: then
     three times the noise, but never more than half of the weakest recordings.
     """
-    typical = max(float(np.median([departure(one) for one in train])), 1e-9)
-    weakest = float(np.quantile([departure(one) for one in validation or train], _QUANTILE))
+    typical = max(float(np.median([departure(evidence) for evidence in train])), 1e-9)
+    weakest = float(np.quantile([departure(evidence) for evidence in validation or train], _QUANTILE))
     least = max(_SHARE * weakest, min(_NOISE * noise, 0.5 * weakest) if own_baseline else 0.0)
     return Background(typical, least)
 
@@ -191,15 +191,15 @@ class Calibration:
     def from_json(cls, value: Any) -> "Calibration":
         """The object that `to_json` described; anything unknown, missing or not finite is an error."""
         try:
-            told = {**value}
-            told["intervals"] = _made(Intervals, told["intervals"])
-            told["background"] = _made(Background, told["background"])
-            if told["novelty"] is not None:
-                inner = {**told["novelty"]}
+            fields = {**value}
+            fields["intervals"] = _made(Intervals, fields["intervals"])
+            fields["background"] = _made(Background, fields["background"])
+            if fields["novelty"] is not None:
+                inner = {**fields["novelty"]}
                 inner["embedding"] = _made(Gauge, inner["embedding"])
                 inner["signal"] = _made(Gauge, inner["signal"])
-                told["novelty"] = _made(Novelty, inner)
-            return _checked(_made(cls, told))
+                fields["novelty"] = _made(Novelty, inner)
+            return _checked(_made(cls, fields))
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ConfigError(
                 f"this is no calibration ({error})", remedy="Was it written by another version? Train anew"

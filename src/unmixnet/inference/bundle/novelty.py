@@ -82,7 +82,7 @@ class Novelty:
 
     def seen_by(self, known: Sequence[Evidence]) -> "Novelty":
         """The same score for another training of the model, in whose embedding these recordings are known."""
-        return replace(self, embedding=fit_gauge(np.stack([one.embedding for one in known])))
+        return replace(self, embedding=fit_gauge(np.stack([evidence.embedding for evidence in known])))
 
     def parts(self, evidence: Evidence) -> np.ndarray:
         """The standardised ln d of embedding, signal and, with a solver, residual."""
@@ -109,12 +109,12 @@ class Novelty:
 
 def fit_novelty(train: Sequence[Evidence], validation: Sequence[Evidence]) -> Novelty:
     """References from training recordings, scales and scores from validation recordings."""
-    embedding = fit_gauge(np.stack([one.embedding for one in train]))
-    signal = fit_gauge(np.stack([one.statistics for one in train]))
-    left = [one.residual for one in train if one.residual is not None]
+    embedding = fit_gauge(np.stack([evidence.embedding for evidence in train]))
+    signal = fit_gauge(np.stack([evidence.statistics for evidence in train]))
+    left = [evidence.residual for evidence in train if evidence.residual is not None]
     residual = tuple(np.maximum(np.median(left, axis=0), 1e-6).tolist()) if left else ()
     seen = validation or train
-    logs = np.log([_distances(embedding, signal, residual, one) for one in seen])
+    logs = np.log([_distances(embedding, signal, residual, evidence) for evidence in seen])
     centre = np.median(logs, axis=0)
     spread = np.maximum(np.quantile(logs, 0.9, axis=0) - centre, _LEAST_SPREAD)
     scores = np.sort(np.max((logs - centre) / spread, axis=1)).tolist() if validation else []
@@ -122,8 +122,8 @@ def fit_novelty(train: Sequence[Evidence], validation: Sequence[Evidence]) -> No
 
 
 def _distances(embedding: Gauge, signal: Gauge, residual: tuple[float, ...], evidence: Evidence) -> list[float]:
-    found = [embedding.distance(evidence.embedding), signal.distance(evidence.statistics)]
+    distances = [embedding.distance(evidence.embedding), signal.distance(evidence.statistics)]
     if residual:
         assert evidence.residual is not None, "a model with a solver leaves residuals"
-        found.append(float(np.sqrt(np.mean((evidence.residual / np.array(residual)) ** 2))))
-    return [max(d, 1e-9) for d in found]
+        distances.append(float(np.sqrt(np.mean((evidence.residual / np.array(residual)) ** 2))))
+    return [max(d, 1e-9) for d in distances]

@@ -112,12 +112,12 @@ def check_onnx(
     expected = _expected(bundle, Y, solver)
     if exact:
         expected |= exactly(bundle, Y)
-    if (names := [one.name for one in session.get_outputs()]) != list(expected):
+    if (names := [output.name for output in session.get_outputs()]) != list(expected):
         raise ExportError(f"the file has the outputs {names}, expected {list(expected)}", remedy="Export it anew")
     runs = [session.run(None, {"signal": part}) for part in np.split(Y, [1]) if len(part)]
-    found = [np.concatenate(parts) for parts in zip(*runs, strict=True)]
+    outputs = [np.concatenate(parts) for parts in zip(*runs, strict=True)]
     return ExportCheck(
-        {name: _difference(one, expected[name]) for name, one in zip(names, found, strict=True)}, windows=len(Y)
+        {name: _difference(output, expected[name]) for name, output in zip(names, outputs, strict=True)}, windows=len(Y)
     )
 
 
@@ -125,12 +125,12 @@ def _expected(bundle: Bundle, Y: np.ndarray, solver: bool) -> dict[str, np.ndarr
     """What the model says, by the programs that `unmix` uses."""
     model = model_of(bundle, solver)
     read = encode(model, Y)
-    said = (read.a, presence_of(read), read.log_strength, read.exposure, read.h_Y)
+    outputs = (read.a, presence_of(read), read.log_strength, read.exposure, read.h_Y)
     if not solver:
-        return dict(zip(ENCODER, map(np.asarray, said), strict=True))
+        return dict(zip(ENCODER, map(np.asarray, outputs), strict=True))
     run = solve(model, read, Y)
-    said = (*said, run.saved.y, run.status, run.direct_solves)
-    return dict(zip((*ENCODER, *SOLVER), map(np.asarray, said), strict=True))
+    outputs = (*outputs, run.saved.y, run.status, run.direct_solves)
+    return dict(zip((*ENCODER, *SOLVER), map(np.asarray, outputs), strict=True))
 
 
 def exactly(bundle: Bundle, Y: np.ndarray) -> dict[str, np.ndarray]:
@@ -142,14 +142,14 @@ def exactly(bundle: Bundle, Y: np.ndarray) -> dict[str, np.ndarray]:
     with jax.enable_x64(True):
         wide = jax.tree.map(lambda a: jnp.asarray(a, float) if eqx.is_inexact_array(a) else a, model_of(bundle, False))
         read = jax.jit(jax.vmap(wide))(jnp.asarray(Y, float))
-        said = (read.a, presence_of(read), read.log_strength, read.exposure, read.h_Y)
-        return dict(zip(ENCODER, map(np.asarray, said), strict=True))
+        outputs = (read.a, presence_of(read), read.log_strength, read.exposure, read.h_Y)
+        return dict(zip(ENCODER, map(np.asarray, outputs), strict=True))
 
 
-def _difference(found: np.ndarray, expected: np.ndarray) -> float:
-    if found.shape != expected.shape:
+def _difference(output: np.ndarray, expected: np.ndarray) -> float:
+    if output.shape != expected.shape:
         return float("inf")
-    return float(np.max(np.abs(found.astype(float) - expected)) / max(1.0, float(np.max(np.abs(expected)))))
+    return float(np.max(np.abs(output.astype(float) - expected)) / max(1.0, float(np.max(np.abs(expected)))))
 
 
 def _walks(bundle: Bundle, n: int, seed: int) -> np.ndarray:

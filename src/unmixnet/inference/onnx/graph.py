@@ -37,10 +37,10 @@ def translated(bundle: Bundle, *, solver: bool) -> Any:
     """The ONNX model of a bundle's encoder, or encoder and solver, over windows of shape (n, T, M)."""
     model = model_of(bundle, solver)
     T, M = bundle.spec.window, len(bundle.preprocessing.channels)
-    with _told(bundle, solver):
+    with _translation_errors(bundle, solver):
         if solver:
-            one = _convert(_solved(model, T), (T, M), [f"{name}_1" for name in (*ENCODER, *SOLVER)])
-            proto = _scanned(one, len(_rows(bundle, model)))
+            window_model = _convert(_solved(model, T), (T, M), [f"{name}_1" for name in (*ENCODER, *SOLVER)])
+            proto = _scanned(window_model, len(_rows(bundle, model)))
         else:
             (n,) = jax.export.symbolic_shape("n")
             proto = _convert(jax.vmap(_encoded(model)), (n, T, M), list(ENCODER))
@@ -61,8 +61,8 @@ def _solved(model: UnMixNet, T: int) -> Any:
     def solved(Y: Any) -> tuple[Any, ...]:
         read = model(Y)
         run = model.reconstruct(read, Y[0], T).rollout
-        told = (read.a, read.z, read.log_strength, read.exposure, read.h_Y)
-        return *told, run.saved.y, run.status, run.direct_solves
+        encoded = (read.a, read.z, read.log_strength, read.exposure, read.h_Y)
+        return *encoded, run.saved.y, run.status, run.direct_solves
 
     return solved
 
@@ -93,10 +93,10 @@ def _prune(graph: Any) -> set[str]:
     return read
 
 
-def _scanned(one: Any, steps: int) -> Any:
+def _scanned(window_model: Any, steps: int) -> Any:
     """A model of one window as a model of n: `Scan` along the first axis of its input and of every output."""
     onnx = needed("onnx")
-    body = one.graph
+    body = window_model.graph
     body.input[0].name, given = "window_1", body.input[0]
     for node in body.node:
         _renamed(node, "signal", "window_1")
@@ -108,7 +108,7 @@ def _scanned(one: Any, steps: int) -> Any:
         [_batched(given, "signal", steps)],
         [_batched(value, name, steps) for value, name in zip(body.output, names, strict=True)],
     )
-    return onnx.helper.make_model(graph, opset_imports=one.opset_import, ir_version=one.ir_version)
+    return onnx.helper.make_model(graph, opset_imports=window_model.opset_import, ir_version=window_model.ir_version)
 
 
 def _renamed(node: Any, old: str, new: str) -> None:
@@ -170,8 +170,8 @@ def model_of(bundle: Bundle, solver: bool) -> UnMixNet:
 
 
 @contextmanager
-def _told(bundle: Bundle, solver: bool) -> Iterator[None]:
-    """Whatever fails while translating is told as one sentence; remarks of the translator about itself are not."""
+def _translation_errors(bundle: Bundle, solver: bool) -> Iterator[None]:
+    """Turn whatever fails while translating into an `ExportError`, and keep the translator's own log quiet."""
     remarks = logging.getLogger("onnx_ir")
     level = remarks.level
     remarks.setLevel(logging.ERROR)

@@ -22,9 +22,9 @@ FULL_SCALE = 1023.0
 
 def known_of(session: Any) -> dict[str, Any]:
     """The metadata of a file; keys without their prefix."""
-    told = session.get_modelmeta().custom_metadata_map
+    metadata = session.get_modelmeta().custom_metadata_map
     text = ("format", "bundle", "digest", "use")
-    short = {key.removeprefix("unmixnet."): value for key, value in told.items()}
+    short = {key.removeprefix("unmixnet."): value for key, value in metadata.items()}
     return {key: value if key in text else json.loads(value) for key, value in short.items()}
 
 
@@ -93,21 +93,21 @@ def answer(session: Any, windows: np.ndarray) -> dict[str, Any]:
     """What the model says of a recording: means over its windows, then temperature and support."""
     known = known_of(session)
     names = [output.name for output in session.get_outputs()]
-    said = dict(zip(names, session.run(None, {"signal": windows}), strict=True))
-    ratios = said["ratios"].astype(float)
+    outputs = dict(zip(names, session.run(None, {"signal": windows}), strict=True))
+    ratios = outputs["ratios"].astype(float)
     mean = (ratios / ratios.sum(axis=1, keepdims=True)).mean(axis=0)
     finish = known["finish"]
     shares = np.maximum(mean, 1e-12) ** (1 / finish["temperature"])
     shares = shares / shares.sum()
     shares = np.where((shares >= finish["support"]) | (shares >= shares.max()), shares, 0)
-    told = {"shares": shares / shares.sum(), "presence": said["presence"].mean(axis=0)}
+    means = {"shares": shares / shares.sum(), "presence": outputs["presence"].mean(axis=0)}
     result: dict[str, Any] = {
-        key: dict(zip(known["components"], map(float, value), strict=True)) for key, value in told.items()
+        key: dict(zip(known["components"], map(float, value), strict=True)) for key, value in means.items()
     }
-    if "reconstructed" in said:
-        left = windows[:, known["reconstructed_rows"]] - said["reconstructed"]
+    if "reconstructed" in outputs:
+        left = windows[:, known["reconstructed_rows"]] - outputs["reconstructed"]
         result["fit"] = float(np.sqrt(np.mean(left.astype(float) ** 2)))
-        result["unsolved"] = int(said["direct_solves"].sum())
+        result["unsolved"] = int(outputs["direct_solves"].sum())
     return result
 
 

@@ -1,4 +1,4 @@
-"""The error of a model that cannot be exported."""
+"""A traced program in plain operations that ONNX has: calls inlined, complex numbers in pairs, constants folded."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -65,8 +65,8 @@ def _folded(closed: core.ClosedJaxpr) -> Callable[..., tuple[Any, ...]]:
 def _evaluate(eqns: Sequence[Any], env: dict[Any, Any], wanted: Sequence[Any]) -> list[Any]:
     """Bind operations as they are."""
     for eqn in eqns:
-        found = eqn.primitive.bind(*(_read(env, v) for v in eqn.invars), **eqn.params)
-        env.update(zip(eqn.outvars, found if eqn.primitive.multiple_results else [found], strict=True))
+        outputs = eqn.primitive.bind(*(_read(env, v) for v in eqn.invars), **eqn.params)
+        env.update(zip(eqn.outvars, outputs if eqn.primitive.multiple_results else [outputs], strict=True))
     return [_read(env, v) for v in wanted]
 
 
@@ -82,8 +82,8 @@ def _call(closed: Any, given: Sequence[Any]) -> list[Any]:
     jaxpr, consts = (closed.jaxpr, closed.consts) if hasattr(closed, "consts") else (closed, ())
     env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *given], strict=True))
     for eqn in jaxpr.eqns:
-        found = _rewritten(eqn, [_read(env, v) for v in eqn.invars])
-        env.update(zip(eqn.outvars, found, strict=True))
+        outputs = _rewritten(eqn, [_read(env, v) for v in eqn.invars])
+        env.update(zip(eqn.outvars, outputs, strict=True))
     return [_read(env, v) for v in jaxpr.outvars]
 
 
@@ -95,8 +95,8 @@ def _rewritten(eqn: Any, given: list[Any]) -> Sequence[Any]:
         return _RULES[name](params, given)
     if any(isinstance(value, _Pair) for value in given):
         return [_complex(name, *map(_pair, given))]
-    found = eqn.primitive.bind(*given, **params)
-    return found if eqn.primitive.multiple_results else [found]
+    outputs = eqn.primitive.bind(*given, **params)
+    return outputs if eqn.primitive.multiple_results else [outputs]
 
 
 def _linear_solve(params: Any, given: list[Any]) -> list[Any]:
@@ -110,8 +110,8 @@ def _scan(params: Any, given: list[Any]) -> list[Any]:
     consts, start, along = given[:first], given[first : first + count], given[first + count :]
 
     def body(carry: Sequence[Any], x: Sequence[Any]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        found = _call(params["jaxpr"], [*consts, *carry, *x])
-        return tuple(found[:count]), tuple(found[count:])
+        outputs = _call(params["jaxpr"], [*consts, *carry, *x])
+        return tuple(outputs[:count]), tuple(outputs[count:])
 
     end, saved = lax.scan(body, tuple(start), tuple(along), length=params["length"], reverse=params["reverse"])
     return [*end, *saved]
@@ -119,16 +119,16 @@ def _scan(params: Any, given: list[Any]) -> list[Any]:
 
 def _while(params: Any, given: list[Any]) -> list[Any]:
     a, b = params["cond_nconsts"], params["body_nconsts"]
-    asked, used, start = given[:a], given[a : a + b], given[a + b :]
+    tested, used, start = given[:a], given[a : a + b], given[a + b :]
     if _holds(params["body_jaxpr"].jaxpr, "lu"):
         return start
 
     def going(carry: Sequence[Any]) -> Any:
-        return _call(params["cond_jaxpr"], [*asked, *carry])[0]
+        return _call(params["cond_jaxpr"], [*tested, *carry])[0]
 
     def turn(carry: Sequence[Any]) -> tuple[Any, ...]:
-        more, found = going(carry), _call(params["body_jaxpr"], [*used, *carry])
-        return tuple(_kept(more, new, old) for new, old in zip(found, carry, strict=True))
+        more, outputs = going(carry), _call(params["body_jaxpr"], [*used, *carry])
+        return tuple(_kept(more, new, old) for new, old in zip(outputs, carry, strict=True))
 
     def any_going(carry: Sequence[Any]) -> Any:
         more = going(carry)
@@ -145,7 +145,9 @@ def _kept(more: Any, new: Any, old: Any) -> Any:
 def _holds(jaxpr: Any, name: str) -> bool:
     """Whether an operation is anywhere in a program."""
     inner = [getattr(value, "jaxpr", value) for eqn in jaxpr.eqns for value in jax.tree.leaves(eqn.params, is_leaf=_is)]
-    return any(eqn.primitive.name == name for eqn in jaxpr.eqns) or any(_holds(one, name) for one in inner if _is(one))
+    return any(eqn.primitive.name == name for eqn in jaxpr.eqns) or any(
+        _holds(program, name) for program in inner if _is(program)
+    )
 
 
 def _is(value: Any) -> bool:

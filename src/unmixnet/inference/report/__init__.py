@@ -4,8 +4,7 @@
 """
 
 from unmixnet.inference.answer import Answer, AnswerError, ClosureReport, States, Verdict
-from unmixnet.inference.report.folder import write_report
-from unmixnet.inference.report.json import to_json
+from unmixnet.inference.report.files import to_json, write_report
 from unmixnet.inference.report.terminal import print_answer, rows, sentences
 from unmixnet.inference.report.words import headline
 

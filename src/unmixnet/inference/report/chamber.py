@@ -137,11 +137,11 @@ def sensors_by_cell(answer: Answer) -> dict[str, list[int]]:
     states = answer.states
     boards = [name for name in states.cells if name.startswith("board")]
     named = states.seats or tuple(boards[m % len(boards)] for m in range(len(answer.channels)) if boards)
-    found: dict[str, list[int]] = {}
+    by_cell: dict[str, list[int]] = {}
     for m, cell in enumerate(named[: len(answer.channels)]):
         if cell in states.cells:
-            found.setdefault(cell, []).append(m)
-    return found
+            by_cell.setdefault(cell, []).append(m)
+    return by_cell
 
 
 def chamber_view(answer: Answer) -> str:
@@ -194,12 +194,12 @@ def _cells(answer: Answer, places: list[Point], radius: float, sheet: Sheet) -> 
     most = float(total.max(initial=0.0)) or 1.0
     discs, words = [], []
     for v, name in enumerate(states.cells):
-        rings, told = _rings(answer, seated.get(name, []), places[v], radius)
+        rings, sensor_labels = _rings(answer, seated.get(name, []), places[v], radius)
         title = f"{name}: {factor(float(total[v]))} ppm implied"
         shade = 0.06 + 0.94 * max(float(total[v]), 0.0) / most
         discs.append(f"<g><title>{markup(title)}</title>{_disc(places[v], radius, shade)}{rings}</g>")
         if radius >= _LABELLED:
-            words.append(_label(printable(name), told, places[v], radius, sheet))
+            words.append(_label(printable(name), sensor_labels, places[v], radius, sheet))
     return "".join(discs + words)
 
 
@@ -234,10 +234,10 @@ def _ring(at: Point, radius: float, share: float) -> str:
     )
 
 
-def _label(name: str, told: tuple[str, ...], at: Point, radius: float, sheet: Sheet) -> str:
+def _label(name: str, sensor_labels: tuple[str, ...], at: Point, radius: float, sheet: Sheet) -> str:
     """The sensors, or else the name of the cell, on the side that the lines to its neighbours leave free."""
-    above = told and not sheet.upright and at[1] < sheet.height / 2
-    clear = radius + 4 + (9 if told else 0)
+    above = sensor_labels and not sheet.upright and at[1] < sheet.height / 2
+    clear = radius + 4 + (9 if sensor_labels else 0)
     y = at[1] - clear if above else at[1] + clear + 11
-    words = "".join(told) or f'<tspan class="cell-name">{markup(clipped(name, 12))}</tspan>'
+    words = "".join(sensor_labels) or f'<tspan class="cell-name">{markup(clipped(name, 12))}</tspan>'
     return f'<text x="{at[0]:.1f}" y="{y:.1f}">{words}</text>'

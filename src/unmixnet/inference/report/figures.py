@@ -39,11 +39,11 @@ def _trace(answer: Answer, m: int, share: float, x: Axis) -> str:
     measured, reconstructed = answer.measured[:, m], answer.reconstructed[:, m]
     y = value_axis(measured, reconstructed)
     lines = [Line(measured, "var(--measured)", 3.2), Line(reconstructed, "var(--accent)", 1.7)]
-    told = "does not move" if not np.isfinite(share) else f"{percent(max(share, 0.0))} explained"
-    told = "no signal" if answer.verdict is Verdict.NOTHING else told
+    note = "does not move" if not np.isfinite(share) else f"{percent(max(share, 0.0))} explained"
+    note = "no signal" if answer.verdict is Verdict.NOTHING else note
     name = printable(answer.channels[m]) or f"channel {m + 1}"
     return _panel(
-        name, told, frame(curves(answer.time_s, lines, x, y), x, y, about=f"{name}, measured and reconstructed")
+        name, note, frame(curves(answer.time_s, lines, x, y), x, y, about=f"{name}, measured and reconstructed")
     )
 
 

@@ -47,8 +47,8 @@ def rows(answer: Answer, *, everything: bool = False) -> list[list[str]]:
 
 def sentences(answer: Answer) -> list[str]:
     """Strength, familiarity, fit, closure and findings, one sentence each."""
-    said = [strength_words(answer), familiarity_words(answer), fit_words(answer), closure_sentence(answer)]
-    return [*said, *(printable(finding) for finding in answer.findings)]
+    words = [strength_words(answer), familiarity_words(answer), fit_words(answer), closure_sentence(answer)]
+    return [*words, *(printable(finding) for finding in answer.findings)]
 
 
 def closure_sentence(answer: Answer) -> str:
@@ -56,8 +56,8 @@ def closure_sentence(answer: Answer) -> str:
     held = laws(answer.closure)
     broken = [law for law in held if law.state != "closes"]
     if broken:
-        told = "; ".join(f"{law.name.lower()} is off by {scientific(law.violation)}" for law in broken)
-        return f"The physics does not close: {told}."
+        violations = "; ".join(f"{law.name.lower()} is off by {scientific(law.violation)}" for law in broken)
+        return f"The physics does not close: {violations}."
     return f"The physics closes: {'; '.join(law.sentence for law in held)}."
 
 

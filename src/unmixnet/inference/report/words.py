@@ -70,10 +70,10 @@ def _named(answer: Answer) -> list[int]:
     return [first, *there[:2]]
 
 
-def _alone(share: float, told: str) -> str:
+def _alone(share: float, component: str) -> str:
     if share < _MOST:
-        return f"Some {told}, and nothing else that stands out"
-    return f"{'Almost pure' if share >= 0.9 else 'Mostly'} {told}"
+        return f"Some {component}, and nothing else that stands out"
+    return f"{'Almost pure' if share >= 0.9 else 'Mostly'} {component}"
 
 
 def _with_share(answer: Answer, k: int) -> str:
@@ -82,8 +82,10 @@ def _with_share(answer: Answer, k: int) -> str:
 
 def _company(answer: Answer, others: list[int]) -> str:
     """ ", with some mango (30 %) and a little clove (6 %)"."""
-    told = [("some " if answer.ratios[k] >= _SOME else "a little ") + _with_share(answer, k) for k in others]
-    return f", with {_listed(told)}"
+    others_with_share = [
+        ("some " if answer.ratios[k] >= _SOME else "a little ") + _with_share(answer, k) for k in others
+    ]
+    return f", with {_listed(others_with_share)}"
 
 
 def _listed(items: list[str]) -> str:

@@ -104,8 +104,8 @@ class SessionCalibration:
     @property
     def sentence(self) -> str:
         """What was done, for the findings of an answer."""
-        told = f"of {self.date[:10]} " if self.date else ""
-        return f"The session calibration {told}({self.method}, {len(self.references)} references) was applied."
+        date = f"of {self.date[:10]} " if self.date else ""
+        return f"The session calibration {date}({self.method}, {len(self.references)} references) was applied."
 
     def apply(self, signal: np.ndarray) -> np.ndarray:
         """The signal (…, M) as it would have been in the sessions of the training."""
@@ -131,28 +131,28 @@ class SessionCalibration:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values; a number that does not exist is null."""
-        told = asdict(self)
+        values = asdict(self)
         for name in ("before", "after"):
-            told[name] = told[name] if math.isfinite(told[name]) else None
-        return {"schema": SCHEMA, **_lists(told)}
+            values[name] = values[name] if math.isfinite(values[name]) else None
+        return {"schema": SCHEMA, **_lists(values)}
 
     @classmethod
     def from_json(cls, value: Any) -> "SessionCalibration":
         """The calibration that `to_json` described; anything unknown, missing or not finite is an error."""
         try:
-            told = dict(value)
-            if told.pop("schema") != SCHEMA or set(told) - {item.name for item in fields(cls)}:
+            values = dict(value)
+            if values.pop("schema") != SCHEMA or set(values) - {item.name for item in fields(cls)}:
                 raise ValueError(f"expected {SCHEMA} and no further keys")
             for name in ("channels", "references"):
-                told[name] = tuple(map(str, told[name]))
+                values[name] = tuple(map(str, values[name]))
             for name in ("gain", "offset"):
-                told[name] = tuple(map(float, told[name]))
-            told["cross"] = tuple(tuple(map(float, row)) for row in told["cross"])
+                values[name] = tuple(map(float, values[name]))
+            values["cross"] = tuple(tuple(map(float, row)) for row in values["cross"])
             for name in ("before", "after"):
-                told[name] = float("nan") if told[name] is None else float(told[name])
+                values[name] = float("nan") if values[name] is None else float(values[name])
             for name in ("method", "bundle", "digest", "date", "device"):
-                told[name] = str(told[name])
-            return cls(**{**told, "left_out": bool(told["left_out"])})
+                values[name] = str(values[name])
+            return cls(**{**values, "left_out": bool(values["left_out"])})
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise ConfigError(
                 f"this is no session calibration ({type(error).__name__}: {error})",

@@ -9,13 +9,20 @@ import numpy as np
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.inference.session.calibration import AffineMap, SessionCalibration, identity
-from unmixnet.inference.session.maps import fit_clean_air, fit_gain, fit_offset, fit_prototype, fit_ridge
+from unmixnet.inference.session.maps import (
+    Priors,
+    fit_clean_air,
+    fit_gain,
+    fit_offset,
+    fit_prototype,
+    fit_ridge,
+    fit_solver_gain,
+)
 from unmixnet.inference.session.references import Reference, own_clean_air, references_of, traces_of
-from unmixnet.inference.session.solver_gain import Priors, fit_solver_gain
 from unmixnet.inference.unmix import solver_of
 from unmixnet.model.predict import encode
 from unmixnet.recordings.recording import Recording
-from unmixnet.recordings.temporal import window_starts
+from unmixnet.recordings.temporal import cut_windows
 
 __all__ = ["METHODS", "fit_map", "fit_session", "priors_of"]
 
@@ -51,28 +58,28 @@ def fit_session(
     clean = np.array([trace.mean(axis=0) for trace in traces_of(bundle, clean_air)], float)
     clean = clean.reshape(-1, len(bundle.spec.air))
     chosen, after = _chosen(bundle, known, clean, method)
-    found = fit_map(bundle, known, clean, chosen)
+    fitted = fit_map(bundle, known, clean, chosen)
     before = _error(bundle, known, [identity(len(bundle.spec.air))] * len(known))
     if len(known) == 1:
-        after = _error(bundle, known, [found])
+        after = _error(bundle, known, [fitted])
         if method == "auto" and after >= (1 - _WORTH) * before:
-            chosen, found, after = "none", identity(len(bundle.spec.air)), before
-    told = [f"{recording.path} ({_recipe(recording)})" for recording in references]
-    told += [f"{recording.path} (clean air)" for recording in clean_air]
+            chosen, fitted, after = "none", identity(len(bundle.spec.air)), before
+    recordings = [f"{recording.path} ({_recipe(recording)})" for recording in references]
+    recordings += [f"{recording.path} (clean air)" for recording in clean_air]
     return SessionCalibration(
         bundle.preprocessing.channels,
-        found.gain,
-        found.offset,
+        fitted.gain,
+        fitted.offset,
         chosen,
         bundle.name,
         bundle.digest,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         device=device or next((recording.device for recording in (*references, *clean_air)), ""),
-        references=tuple(told),
+        references=tuple(recordings),
         before=before,
         after=after,
         left_out=len(known) > 1,
-        cross=found.cross,
+        cross=fitted.cross,
     )
 
 
@@ -85,7 +92,10 @@ def fit_map(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, metho
         return fit_clean_air(clean, bundle.spec.air)
     if method == "solver":
         return fit_solver_gain(known, priors_of(bundle), clean)
-    session, master = np.stack([one.level for one in known]), np.stack([one.master for one in known])
+    session, master = (
+        np.stack([reference.level for reference in known]),
+        np.stack([reference.master for reference in known]),
+    )
     plain: dict[str, Callable[..., AffineMap]] = {"offset": fit_offset, "prototype": fit_prototype}
     if method in plain:
         return plain[method](session, master)
@@ -116,7 +126,7 @@ def _left_out(
     bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, methods: Sequence[str]
 ) -> dict[str, float]:
     """Error of each reference with the calibration that the others give."""
-    others = [[one for j, one in enumerate(known) if j != i] for i in range(len(known))]
+    others = [[reference for j, reference in enumerate(known) if j != i] for i in range(len(known))]
     return {
         method: _error(bundle, known, [fit_map(bundle, rest, clean, method) for rest in others]) for method in methods
     }
@@ -126,15 +136,12 @@ def _error(bundle: Bundle, known: Sequence[Reference], maps: Sequence[AffineMap]
     """MAE of the shares of references, each with its own map."""
     if not known:
         return float("nan")
-    window, stride = bundle.spec.window, bundle.spec.stride
-    cut = [
-        [trace[s : s + window] for s in window_starts(len(trace), window, stride)]
-        for trace in (found.apply(one.trace) for one, found in zip(known, maps, strict=True))
-    ]
-    ratios = np.asarray(encode(bundle.model, np.stack([one for windows in cut for one in windows])).a, float)
-    parts = [slice(a, b) for a, b in pairwise(np.cumsum([0, *map(len, cut)]).tolist())]
+    traces = [fitted.apply(reference.trace) for reference, fitted in zip(known, maps, strict=True)]
+    windows = [cut_windows(trace, bundle.spec.window, bundle.spec.stride) for trace in traces]
+    ratios = np.asarray(encode(bundle.model, np.concatenate(windows)).a, float)
+    parts = [slice(a, b) for a, b in pairwise(np.cumsum([0, *map(len, windows)]).tolist())]
     shares = np.stack([bundle.calibration.shares(ratios[part]) for part in parts])
-    return float(np.mean(np.abs(shares - np.stack([one.truth for one in known]))))
+    return float(np.mean(np.abs(shares - np.stack([reference.truth for reference in known]))))
 
 
 def priors_of(bundle: Bundle) -> Priors:

@@ -13,7 +13,7 @@ from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.inference.unmix import solver_of
 from unmixnet.model.encoder import Inference
 from unmixnet.model.predict import single_precision, solve
-from unmixnet.recordings.preprocessing import Baseline
+from unmixnet.recordings.preprocessing import BaselineMethod
 from unmixnet.recordings.recording import Mixture, Recording
 
 __all__ = ["STRENGTHS", "Reference", "expected_traces", "references_of", "traces_of"]
@@ -59,13 +59,13 @@ def references_of(
     traces, known = traces_of(bundle, recordings), _levels(bundle, masters)
     window, stride = bundle.spec.window, bundle.spec.settings.stride
     expected = expected_traces(bundle, truths, np.stack([trace[:window] for trace in traces]))
-    found = []
+    references = []
     for trace, truth, made in zip(traces, truths, expected, strict=True):
         seen = trace[stride : made.shape[1] * stride + 1 : stride].astype(float)
         typical: np.ndarray = made[STRENGTHS.index(0.0)].mean(axis=0)
         master = np.asarray(known.get(_key(truth), typical), float)
-        found.append(Reference(trace, truth, seen, made, seen.mean(axis=0), master))
-    return found
+        references.append(Reference(trace, truth, seen, made, seen.mean(axis=0), master))
+    return references
 
 
 def _levels(bundle: Bundle, masters: Sequence[Recording]) -> dict[tuple[float, ...], np.ndarray]:
@@ -101,7 +101,7 @@ def _truth(bundle: Bundle, recording: Recording) -> np.ndarray:
 
 def own_clean_air(bundle: Bundle) -> bool:
     """Whether every recording brings its own clean-air level, so that offsets are gone already."""
-    return bundle.preprocessing.baseline is Baseline.RECORDING
+    return bundle.preprocessing.baseline is BaselineMethod.RECORDING
 
 
 STRENGTHS = (-0.9, -0.6, -0.3, 0.0, 0.3, 0.6, 0.9)
@@ -131,6 +131,6 @@ def expected_traces(bundle: Bundle, truths: np.ndarray, windows: np.ndarray) -> 
         )
     Y = np.broadcast_to(np.array(bundle.spec.air, np.float32), (k * S, *windows.shape[1:]))
     y = np.asarray(solve(model, many, Y).saved.y)
-    if bundle.preprocessing.baseline is not Baseline.RECORDING:
+    if bundle.preprocessing.baseline is not BaselineMethod.RECORDING:
         y = np.asarray(solve(model, many, np.broadcast_to(y[:, -1:], Y.shape)).saved.y)
     return y.reshape(k, S, *y.shape[1:]).astype(float)

@@ -1,15 +1,25 @@
-"""The answer as one JSON object: no NaN, sensible digits, names as they were given."""
+"""The answer as files: one JSON object, tables of traces and states, and the folder of a report.
 
+JSON holds no NaN, sensible digits, and names as they were given.
+"""
+
+import csv
+import io
+import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unmixnet.inference.answer import Answer
+from unmixnet.errors import UnmixError
+from unmixnet.files.replacement import write_file
+from unmixnet.inference.answer import Answer, AnswerError
 from unmixnet.inference.report.formatting import encodable
+from unmixnet.inference.report.page import render_page
 from unmixnet.inference.report.words import caution, explained, headline
 
-__all__ = ["to_json"]
+__all__ = ["states_csv", "to_json", "traces_csv", "write_report"]
 
 _DIGITS = 6
 
@@ -96,3 +106,67 @@ def _number(value: float) -> float | None:
 def _numbers(values: np.ndarray) -> list[Any]:
     """Nested lists with six significant digits."""
     return [_number(value) if np.ndim(value) == 0 else _numbers(value) for value in values]
+
+
+# ---------------------------------------------------------------- the folder of a report
+
+
+def write_report(answer: Answer, folder: str | Path) -> Path:
+    """Write `answer.json`, `traces.csv`, `states.csv`, then `index.html`; returns the page.
+
+    Each file appears whole or not at all, and the page last: where it is, the numbers are.
+    """
+    folder = Path(folder)
+    files = {
+        "answer.json": json.dumps(to_json(answer), indent=1, allow_nan=False) + "\n",
+        "traces.csv": traces_csv(answer),
+        "states.csv": states_csv(answer),
+        "index.html": render_page(answer),
+    }
+    try:
+        for name, text in files.items():
+            write_file(folder / name, text)
+    except UnmixError as error:
+        raise AnswerError(
+            f"the report cannot be written: {error.problem}",
+            where=str(folder),
+            remedy="Give --report a folder that you may write to",
+        ) from None
+    return folder / "index.html"
+
+
+def traces_csv(answer: Answer) -> str:
+    """Columns `time_s`, `measured/CHANNEL`, `reconstructed/CHANNEL`."""
+    names: list[str] = ["time_s"]
+    blocks: list[np.ndarray] = [answer.time_s[:, None]]
+    for kind, values in (("measured", answer.measured), ("reconstructed", answer.reconstructed)):
+        names += [f"{kind}/{channel}" for channel in answer.channels]
+        blocks.append(values)
+    return _csv(names, np.hstack(blocks))
+
+
+def states_csv(answer: Answer) -> str:
+    """Columns `time_s`, `concentration_ppm/CELL/COMPONENT`, `flux_mol_m2_s/EDGE/COMPONENT`, `coverage/SENSOR/…`."""
+    states = answer.states
+    rows = len(states.time_s)
+    parts = (
+        ("concentration_ppm", states.cells, states.concentration_ppm),
+        ("flux_mol_m2_s", states.edges, states.flux_mol_m2_s),
+        ("coverage", answer.channels, states.coverage),
+    )
+    names: list[str] = ["time_s"]
+    blocks: list[np.ndarray] = [states.time_s[:, None]]
+    for kind, places, values in parts:
+        names += [f"{kind}/{place}/{component}" for place in places for component in answer.components]
+        blocks.append(values.reshape(rows, len(places) * len(answer.components)))
+    return _csv(names, np.hstack(blocks))
+
+
+def _csv(names: list[str], values: np.ndarray) -> str:
+    """A missing number is an empty field; no header begins with a sign that a spreadsheet would compute."""
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerow(encodable(name) for name in names)
+    for row in values:
+        out.write(",".join(f"{value:.7g}" if np.isfinite(value) else "" for value in row))
+        out.write("\n")
+    return out.getvalue()
