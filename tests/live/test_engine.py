@@ -16,6 +16,7 @@ from unmixnet.live.estimate import STATUS
 from unmixnet.live.sample import Sample
 from unmixnet.recordings.labels import parse_recipe
 from unmixnet.recordings.reader import read_recording
+from unmixnet.recordings.trace import Trace
 
 from .signals import AIR_S, RATE, air, estimates_of, odour, recording, samples, shipped, stream
 
@@ -224,3 +225,20 @@ def test_every_number_is_plain_and_the_physics_closes(streamed):
     assert len(last.states.concentration_ppm) == len(last.states.cells)
     assert np.all((last.states.coverage >= 0) & (last.states.coverage <= 1))
     assert read_recording(example_recording()).channels == BUNDLE.preprocessing.channels
+
+
+def test_a_weaker_departure_is_noticed_sooner_and_none_never(engine):
+    rows = [engine.model.departure_rows(threshold) for threshold in (0.01, 0.1, 0.5)]
+    assert 0 < rows[0] <= rows[1] <= rows[2] < engine.window and rows[0] < rows[2]
+    assert engine.model.departure_rows(1e9) == 0
+
+
+def test_the_states_of_a_step_are_those_of_the_answer(engine):
+    air_level = np.tile(np.array(BUNDLE.spec.air, np.float32), (engine.window, 1))
+    reply = engine.model.answer(Trace(air_level, np.arange(engine.window) / engine.rate_Hz), path="made up")
+    whole = reply.answer.states
+    for step in (0, 5, -1):
+        now = reply.states(step)
+        np.testing.assert_allclose(now.concentration_ppm, whole.concentration_ppm[step].sum(axis=1), rtol=1e-6)
+        np.testing.assert_allclose(now.coverage, whole.coverage[step].sum(axis=1), rtol=1e-6)
+    assert not np.array_equal(reply.states(0).coverage, reply.states(-1).coverage)

@@ -20,10 +20,3 @@ def test_an_endless_line_is_one_line_and_the_next_is_whole():
         assert len(framing._rest) <= LONGEST_LINE
     framed += framing.feed(b"x\nnext\n")
     assert [len(line) for line in framed] == [LONGEST_LINE + 1, 4]
-
-
-def test_what_a_lost_connection_left_is_forgotten():
-    framing = Framing()
-    assert framing.feed(b"half a li") == []
-    framing.clear()
-    assert framing.feed(b"whole\n") == [b"whole"]

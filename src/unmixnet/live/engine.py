@@ -28,7 +28,7 @@ from unmixnet.live.exposure import ONSET_SHARE, Exposure, ExposureDetector
 from unmixnet.live.messages import answer_words, drift_words, gap_words, listening_words, settling_words
 from unmixnet.live.sample import Sample
 from unmixnet.live.windows import Bins, LiveWindow, filled, start_bins, stretched
-from unmixnet.recordings.preprocessing import Baseline, Preprocessing, Response
+from unmixnet.recordings.preprocessing import BaselineMethod, Preprocessing, Response
 from unmixnet.recordings.response import ResponseScale
 from unmixnet.recordings.trace import Trace, missing_channels
 
@@ -113,7 +113,7 @@ class Engine:
     @property
     def anchored(self) -> bool:
         """Whether a window has to start in clean air."""
-        return self.preprocessing.baseline is Baseline.RECORDING and self.bundle.spec.settings.start == "clean air"
+        return self.preprocessing.baseline is BaselineMethod.RECORDING and self.bundle.spec.settings.start == "clean air"
 
     @cached_property
     def scale(self) -> ResponseScale:
@@ -145,7 +145,7 @@ class Engine:
         _ = self.detector
 
     def start(self) -> EngineState:
-        """Before the first sample."""
+        """The state before the first sample."""
         return EngineState(start_bins(self.window + round(_LEAD_S * self.rate_Hz), len(self.columns), self.rate_Hz))
 
     def clean_air(self, state: EngineState) -> EngineState:
@@ -170,7 +170,7 @@ class Engine:
         return self._estimate(sample.time_s, state)
 
     def _closed(self, state: EngineState, number: int) -> EngineState:
-        """After bins were closed; after a gap as long as a window everything begins anew."""
+        """The state after bins were closed; a gap longer than a window starts afresh."""
         now = state.exposure
         if number > self.window:
             now = Exposure(first_level=now.first_level)
@@ -186,7 +186,7 @@ class Engine:
             return self._warming(time_s, settling_words(time_s - origin)), state
         window = self._window(state)
         needed = _FIRST_ANSWER * self.window if self.anchored else self.window
-        own_level = self.preprocessing.baseline is Baseline.RECORDING
+        own_level = self.preprocessing.baseline is BaselineMethod.RECORDING
         if window.heard < needed and (exposed or not self.anchored):
             words = listening_words(window.heard / self.rate_Hz, needed / self.rate_Hz, exposed=exposed)
             return self._warming(time_s, words, drift if own_level else ()), state
@@ -208,7 +208,7 @@ class Engine:
         """Departure of the clean-air level from the bundle's, or from the first one of this session."""
         if not len(exposure.level):
             return ()
-        if self.preprocessing.baseline is Baseline.RECORDING:
+        if self.preprocessing.baseline is BaselineMethod.RECORDING:
             return tuple((exposure.level - exposure.first_level).tolist())
         g = self.scale.absolute(exposure.level * np.array(self.preprocessing.sd))
         signal = self.preprocessing.standardised(self.scale.respond(g, self._reference()))
@@ -216,7 +216,7 @@ class Engine:
 
     def _reference(self) -> np.ndarray | None:
         """The clean-air reading that the bundle brings along, if it does."""
-        if self.preprocessing.baseline is not Baseline.REFERENCE:
+        if self.preprocessing.baseline is not BaselineMethod.REFERENCE:
             return None
         return np.mean([np.array(levels) for levels in self.preprocessing.reference.values()], axis=0)
 
@@ -244,7 +244,7 @@ class Engine:
 
     def _baseline(self, now: Exposure, first: np.ndarray) -> np.ndarray | None:
         """As the preprocessing takes it: what the bundle brings along, or the first row of the exposure or window."""
-        if self.preprocessing.baseline is not Baseline.RECORDING:
+        if self.preprocessing.baseline is not BaselineMethod.RECORDING:
             return self._reference()
         if now.onset is not None:
             return now.clean

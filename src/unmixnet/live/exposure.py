@@ -67,7 +67,7 @@ class ExposureDetector:
         return max(4, round(_SETTLE_S * self.rate_Hz))
 
     def follow(self, now: Exposure, bins: Bins) -> Exposure:
-        """After a bin was closed."""
+        """The exposure after a bin was closed."""
         recent = self._recent(bins)
         now = replace(now, flat=bins.kept >= self.settling and _is_flat(recent))
         newest = recent[-2:] if np.all(np.any(np.isfinite(recent[-2:]), axis=0)) else None
@@ -80,7 +80,7 @@ class ExposureDetector:
         return self._in_air(now, bins, away) if now.onset is None else self._exposed(now, bins, away, recent)
 
     def settled(self, now: Exposure, bins: Bins) -> Exposure:
-        """The air is clean now."""
+        """The exposure when the air is clean: the level of the last bins is that of clean air."""
         level = np.nanmean(self._recent(bins), axis=0)
         first = now.first_level if len(now.first_level) else level
         return Exposure(True, now.flat, level, first, max(bins.closed - self.settling, 0))

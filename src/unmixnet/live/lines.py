@@ -45,10 +45,6 @@ class Framing:
         self._rest = rest
         return complete
 
-    def clear(self) -> None:
-        """Forget the beginning of a line: the connection was lost, its end will never come."""
-        self._rest, self._too_long = b"", False
-
 
 MILLIS = 2**32
 """`millis()` counts up to this and begins anew."""
@@ -104,7 +100,7 @@ def crc16(text: str) -> int:
 
 
 def read_protocol(line: str) -> ProtocolLine | None:
-    """The parts of a line; None if it has not that form."""
+    """The parts of a line; None if it has another form."""
     match = _LINE.fullmatch(line)
     if match is None:
         return None
@@ -229,7 +225,7 @@ class LineParser:
         return self._timed(values, host_s)
 
     def _header(self, names: tuple[str, ...]) -> None:
-        """Remember names for the next row, which shows whether they are a header or the board talking."""
+        """Remember names for the next row, which shows whether they are a header or a message of the board."""
         if len(names) < 2 or not all(names):
             raise _LineError(NOT_UNDERSTOOD)
         if self.channels is not None:

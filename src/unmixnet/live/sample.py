@@ -69,7 +69,7 @@ class SourceEvent:
 
 
 class SourceError(UnmixError):
-    """A source that cannot be opened, or that was asked for something impossible."""
+    """A source that cannot be opened, or a request that it cannot fulfil."""
 
 
 Item = Sample | Rejected | SourceEvent

@@ -13,7 +13,7 @@ __all__ = ["SessionCalibrator", "SessionCalibratorError"]
 
 
 class SessionCalibratorError(UnmixError):
-    """A calibration without recordings."""
+    """A calibration without recordings, or while another one runs."""
 
 
 class SessionCalibrator:

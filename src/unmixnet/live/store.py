@@ -98,12 +98,6 @@ class Store(StoreFile):
         last = self._read(_LAST, (session,))
         return last[0][1] + 1 if last else 0
 
-    def duration_s(self, session: int) -> float:
-        """Time of the last sample of a session [s]."""
-        self._of(session)
-        last = self._read(_LAST, (session,))
-        return last[0][0] if last else 0.0
-
     def rejected(self, session: int) -> dict[str, int]:
         """How many lines were rejected, by reason."""
         return dict(self._read("SELECT reason, count FROM rejected WHERE session = ? ORDER BY reason", (session,)))

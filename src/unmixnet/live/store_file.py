@@ -59,11 +59,11 @@ CREATE TABLE calibration(
 
 
 class StoreError(UnmixError):
-    """A store that cannot be opened, read or written, or that was asked for what it does not hold."""
+    """A store that cannot be opened, read or written, or that does not hold what was requested."""
 
 
 def store_error(problem: str, path: Path, remedy: str) -> StoreError:
-    """The error of a store that says no."""
+    """A `StoreError` that names the file of the store."""
     return StoreError(problem, where=str(path), remedy=remedy)
 
 

@@ -86,7 +86,7 @@ class Bins:
 
 
 def start_bins(capacity: int, channels: int, rate_Hz: float) -> Bins:
-    """Before the first sample."""
+    """Empty bins, before the first sample."""
     nothing = np.full((capacity, channels), np.nan)
     return Bins(
         rate_Hz,

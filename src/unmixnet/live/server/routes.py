@@ -268,7 +268,7 @@ def unmix_routes(answers: Answers) -> list[Route]:
 
 
 def _attachment(content: bytes, kind: str, name: str) -> Response:
-    """A file to keep. Never shown in place: the report carries its style inline, which the page's policy forbids."""
+    """A file to download; it is never shown inline, since its inline style is forbidden by the page's policy."""
     return Response(content, media_type=kind, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 

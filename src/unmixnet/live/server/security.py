@@ -78,7 +78,7 @@ class SecurityMiddleware:
             await self.app(scope, _counted(receive, limit), with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """Why the request goes no further; None lets it pass."""
+        """The response to a request that is refused; None lets it pass."""
         host = self._host(scope)
         if host is None:
             return _refuse(421, "This server is not known by that name.")

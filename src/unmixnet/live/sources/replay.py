@@ -40,7 +40,7 @@ class ReplayPace:
 
 
 class ReplaySource:
-    """The rows of a file, in the time that the file says.
+    """The rows of a file, at the times that the file gives.
 
     Arguments:
         path: a recording in any format that `unmixnet.recordings.reader` reads.

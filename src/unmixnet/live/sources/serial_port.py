@@ -172,5 +172,5 @@ def _port(info: Any) -> Port:
 
 
 def _printable(text: str) -> str:
-    """What a board says of itself, on one line: anybody can build a board that says anything."""
+    """A text from the board, on one line and visible: a board can name itself anything."""
     return "".join(char for char in text if char.isprintable())[:_LONGEST_TEXT]

@@ -124,7 +124,7 @@ class SimulatedSource:
         """What is in front of the chamber; None is clean air."""
 
     def release(self, parts: Mapping[str, float]) -> None:
-        """Release foods in these parts, from the next half second on, for a minute; no recipe comes any more."""
+        """Release foods in these parts, from the next half second on, for a minute; this ends the random recipes."""
         self._requested = [_Step(mixture_of(parts))]
 
     def air(self) -> None:
