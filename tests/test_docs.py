@@ -47,7 +47,7 @@ def row(protocol: str, model: str, mean: float, metric: str = "MAE", level: str 
 
 @pytest.fixture
 def simulated(tmp_path):
-    """A study of two models on four sensors, in the form in which `reproduce simulated` stores it."""
+    """A study of two models on four sensors, in the form in which `python -m studies simulated` stores it."""
     learned = {
         "states R²": [
             asdict(StateScore("simulated:seen", q, 0.5, 0.875, 36)) for q in ("concentration", "flux", "coverage")
@@ -213,7 +213,7 @@ def test_twin_a_term_without_a_row_would_be_missed():
 def missing(page: str) -> list[str]:
     """Files of the repository and modules that a page names and that are not there."""
     paths = re.findall(r"(?<![\w./-])(?:src|tests|studies|docs|examples|firmware)/[a-z_][\w/.-]*\w", page)
-    modules = re.findall(r"(?:from |import |`)(unmixnet(?:\.[a-z_]+)+)", page)
+    modules = re.findall(r"(?:from |import |`)(unmixnet(?:\.[a-z_]+)+)(?![\w/-])", page)
     lost = [path for path in paths if not (ROOT / path).exists()]
     return lost + [name for name in modules if not _module_exists(name)]
 
