@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from tests.inference.workers import work
+from tests.inference.archive.workers import work
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.inference.archive.workers import Local, OnRay, guarded, place_of, spread, value_of
 

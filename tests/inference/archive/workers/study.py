@@ -9,7 +9,7 @@ from studies.harness.definitions import Study, StudyFold, chosen
 from studies.harness.jobs import Options, fold_jobs
 from studies.harness.variants import Network
 from studies.harness.work import Job
-from tests.inference.workers.work import fall
+from tests.inference.archive.workers.work import fall
 from unmixnet.recordings.datasets import Dataset, Entry
 from unmixnet.recordings.pieces import Piece
 from unmixnet.recordings.recording import ChannelHealth, Mixture, Recording

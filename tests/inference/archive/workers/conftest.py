@@ -5,9 +5,9 @@ import time
 
 import pytest
 
+from tests.inference.archive.workers import study, work
 from tests.inference.bundle import tiny
 from tests.inference.bundle.tiny import shared_home  # noqa: F401
-from tests.inference.workers import study, work
 from unmixnet.inference.bundle import Bundle
 
 

@@ -13,7 +13,7 @@ from studies.harness.progress import RemainingTime, Reporter
 from studies.harness.results import collect
 from studies.harness.run import run_jobs, sweep
 from studies.harness.work import Job, Work
-from tests.inference.workers import study
+from tests.inference.archive.workers import study
 from unmixnet.errors import UnmixError
 from unmixnet.inference.archive.workers import Local
 

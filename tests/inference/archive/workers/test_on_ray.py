@@ -10,8 +10,8 @@ from studies.harness.results import collect
 from studies.harness.run import run_jobs
 from studies.harness.work import Work
 from tests.inference.archive.made_up import answers, errors, write_csv
+from tests.inference.archive.workers import study, work
 from tests.inference.bundle import tiny
-from tests.inference.workers import study, work
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.inference.archive import run as running
 from unmixnet.inference.archive.ray_workers import cluster

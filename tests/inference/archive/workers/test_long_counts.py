@@ -5,8 +5,8 @@ from functools import partial
 import pytest
 
 from tests.inference.archive.made_up import answers, errors, write_csv
+from tests.inference.archive.workers import work
 from tests.inference.bundle import tiny
-from tests.inference.workers import work
 from unmixnet.inference.archive import run as running
 from unmixnet.inference.archive.run import unmix_archive
 from unmixnet.inference.archive.workers import Local, OnRay
