@@ -7,7 +7,7 @@ import pytest
 
 from tests.inference.bundle import tiny
 from unmixnet.errors import ConfigError
-from unmixnet.inference.bundle.bundle import overlap
+from unmixnet.inference.bundle.bundle import overlap, seen_recording
 from unmixnet.recordings.reader import read_recording
 from unmixnet.training.config import load_training, parse_training
 from unmixnet.training.examples import training_recordings
@@ -45,11 +45,11 @@ def test_a_copy_under_another_name_is_recognised():
     recording = read_recording(tiny.folder() / "s0_0.csv")
     other = read_recording(tiny.folder() / "s0_1.csv")
     copy = dataclasses.replace(recording.select(recording.channels[::-1]), path="copy.csv")
-    assert overlap([copy, other], [seen(recording)]) == ["copy.csv"]
+    assert overlap([copy, other], [seen_recording(recording)]) == ["copy.csv"]
 
 
 def test_twin_a_single_changed_reading_makes_another_recording():
     recording = read_recording(tiny.folder() / "s0_0.csv")
     readings = recording.readings.copy()
     readings[3, 1] += 1
-    assert overlap([dataclasses.replace(recording, readings=readings)], [seen(recording)]) == []
+    assert overlap([dataclasses.replace(recording, readings=readings)], [seen_recording(recording)]) == []
