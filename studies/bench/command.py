@@ -51,7 +51,10 @@ def training(
 ) -> None:
     """A training step (batch 32, 12 odorants, the default window): share of encoder and solver (about a minute)."""
     from studies.bench.training import run_training
+    from unmixnet.errors import ConfigError
 
+    if size not in ("small", "paper"):
+        raise ConfigError(f"no size {size!r}", remedy="Choose small or paper")
     with spinner("starting") as status:
         result = run_training(size=size, progress=status.update)
     if output is not None:

@@ -9,7 +9,7 @@ from studies.peers.models import PEERS
 from studies.peers.tables import BASE_WINDOWS, MIXTURE_RECORDINGS, MIXTURE_WINDOWS
 from unmixnet.errors import ConfigError
 from unmixnet.recordings.datasets import Dataset
-from unmixnet.recordings.preprocessing import Baseline, Preprocessing, Response
+from unmixnet.recordings.preprocessing import BaselineMethod, Preprocessing, Response
 from unmixnet.recordings.protocols import Fold, Piece, Protocol, protocol
 
 __all__ = ["STUDIES", "Study", "StudyFold", "chosen", "grouped", "study_folds"]
@@ -56,7 +56,7 @@ def _simulated(sensors: int) -> Study:
     channels = tuple(f"MOX{m + 1}" for m in range(sensors))
     windows = Preprocessing(
         channels,
-        baseline=Baseline.RECORDING,
+        baseline=BaselineMethod.RECORDING,
         response=Response.LOG_CONDUCTANCE,
         baseline_s=1.0,
         standardise=False,
@@ -85,7 +85,7 @@ def _high_coupling() -> Study:
     """Peers see what the networks see, as one window; weights are kept, since states are compared with the truth."""
     windows = Preprocessing(
         ("MOX1", "MOX2", "MOX3", "MOX4"),
-        baseline=Baseline.RECORDING,
+        baseline=BaselineMethod.RECORDING,
         response=Response.LOG_CONDUCTANCE,
         baseline_s=1.0,
         standardise=False,

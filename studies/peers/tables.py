@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from unmixnet.recordings.preprocessing import Baseline, Preprocessing
+from unmixnet.recordings.preprocessing import BaselineMethod, Preprocessing
 from unmixnet.recordings.samples import Task
 
 __all__ = ["BASE_WINDOWS", "MIXTURE_RECORDINGS", "MIXTURE_WINDOWS", "TABLES", "PeerTable"]
@@ -15,7 +15,7 @@ MIXTURE_RECORDINGS = replace(MIXTURE_WINDOWS, window=600, stride=600)
 """The whole first minute as one window."""
 BASE_WINDOWS = Preprocessing(
     ("NO2", "C2H5OH", "VOC", "CO", "Alcohol", "LPG"),
-    baseline=Baseline.RECORDING,
+    baseline=BaselineMethod.RECORDING,
     baseline_s=0.0,
     lags=(25,),
     standardise=False,

@@ -140,15 +140,14 @@ def bundles(data: Data = None, as_json: AsJson = False, out: Out = None) -> None
 
     result = provenance("python -m studies bundles", tests=[])
     with progress() as display:
-        for found in shipped_scores(data, display):
-            result["tests"].append(found)
-            store(result, out or RESULTS / "bundles.json")
+        result["tests"] += shipped_scores(data, display)
+    store(result, out or RESULTS / "bundles.json")
     if as_json:
         print(json.dumps(result, indent=1))
         return
-    for found in result["tests"]:
+    for test in result["tests"]:
         print(
-            f"{found['bundle']} on {found['split']}, {found['recordings']} recordings: intervals of 90 % hold "
-            f"{100 * found['coverage']:.0f} % of all shares, {100 * found['covered_present']:.0f} % of those that are "
-            f"there; their mean width is {found['width']:.2f}"
+            f"{test['bundle']} on {test['split']}, {test['recordings']} recordings: intervals of 90 % hold "
+            f"{100 * test['coverage']:.0f} % of all shares, {100 * test['covered_present']:.0f} % of those that are "
+            f"there; their mean width is {test['width']:.2f}"
         )

@@ -118,15 +118,22 @@ def _exact(guess: np.ndarray, truth: np.ndarray, weight: np.ndarray | None = Non
 
 
 def _score(
-    gases: tuple[str, ...], level: str, model: str, guesses: list[np.ndarray], test: Samples, least: np.ndarray
+    gases: tuple[str, ...],
+    level: str,
+    model: str,
+    guesses: list[np.ndarray],
+    test: Samples,
+    least_ppm: np.ndarray | None = None,
 ) -> list[Row]:
+    """Rows of one model; with `least_ppm`, above which a gas is present, the accuracy of the support too."""
     jobs = [
         (gas, name, metric, [guess[:, g] for guess in guesses], test.targets[:, g])
         for g, gas in enumerate(gases)
         for name, metric in (("R²", r_squared), ("MAE [ppm]", _mean_error))
     ]
-    present = [guess > least for guess in guesses]
-    jobs.append(("both gases", "support accuracy", _exact, present, test.targets > 0))
+    if least_ppm is not None:
+        present = [guess > least_ppm for guess in guesses]
+        jobs.append(("both gases", "support accuracy", _exact, present, test.targets > 0))
     rows = []
     for split, name, metric, values, truth in jobs:
         scores = [metric(value, truth, None) for value in values]
@@ -137,15 +144,13 @@ def _score(
     return rows
 
 
-NAME = "uci-plateaus:forward"
 LEVELS = {"settled plateau": 30.0, "any plateau": 0.0}
 """Shortest duration [s] of the plateaus that count: under 30 s a sensor has not settled."""
-_PEERS = ("mean", "1-NN log", "quadratic ridge", "extra-trees log")
 
 
 def run_plateaus(root: str | Path | None, seeds: int) -> list[Row]:
     """R² and MAE [ppm] of each gas, on settled plateaus and on all."""
-    made = protocol(NAME, root)
+    made = protocol(PROTOCOL, root)
     return [
         row
         for fold in made.folds
@@ -157,38 +162,12 @@ def run_plateaus(root: str | Path | None, seeds: int) -> list[Row]:
 def _run_fold(table: Plateaus, fold: Fold, level: str, least_s: float, seeds: int) -> list[Row]:
     """Fit and score every peer; short plateaus are dropped after the split, on both sides."""
     train, test = (
-        _peer_samples(table.part(side[0].start or 0, side[0].stop or len(table)).lasting(least_s))
+        _samples(table.part(side[0].start or 0, side[0].stop or len(table)).lasting(least_s))
         for side in (fold.train, fold.test)
     )
     rows: list[Row] = []
-    for peer in _PEERS:
+    for peer in PEER_NAMES:
         count = seeds if PEERS[peer].seeded else 1
         fits = [PEERS[peer].fit(train, Task.CONCENTRATIONS, seed=seed) for seed in range(count)]
-        rows += _peer_scores(table.gases, level, peer, [fitted.predict(test.windows) for fitted in fits], test)
-    return rows
-
-
-def _peer_samples(table: Plateaus) -> Samples:
-    """One window of one row for each plateau."""
-    present = [
-        "+".join(gas for gas, ppm in zip(table.gases, row, strict=True) if ppm > 0) for row in table.exposure_ppm
-    ]
-    names = tuple(f"{start:g} s" for start in table.start_s)
-    return Samples(table.readings[:, None, :], table.exposure_ppm, names, tuple(present))
-
-
-def _mean_error2(guess: np.ndarray, truth: np.ndarray, weight: np.ndarray | None = None) -> float:
-    return float(np.average(np.abs(guess - truth), weights=weight))
-
-
-def _peer_scores(gases: tuple[str, ...], level: str, peer: str, guesses: list[np.ndarray], test: Samples) -> list[Row]:
-    rows = []
-    for g, gas in enumerate(gases):
-        for name, metric in (("R²", r_squared), ("MAE [ppm]", _mean_error2)):
-            values = [metric(guess[:, g], test.targets[:, g], None) for guess in guesses]
-            interval = bootstrap_interval(metric, guesses[0][:, g], test.targets[:, g], test.recordings)
-            sd = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
-            mean = float(np.mean(values))
-            lo, hi = interval.lo, interval.hi
-            rows.append(Row(NAME, gas, level, peer, name, mean, sd, lo, hi, len(test), len(values)))
+        rows += _score(table.gases, level, peer, [fitted.predict(test.windows) for fitted in fits], test)
     return rows
