@@ -4,14 +4,22 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.cli.test_check import run
+from unmixnet.live.sources.replay import ReplaySource
+from unmixnet.recordings.audit import audit_folder
 from unmixnet.recordings.codes import Code, ReadError
+from unmixnet.recordings.datasets import load_dataset
 from unmixnet.recordings.formats.osmell import osmell_bytes, read_osmell, write_osmell
+from unmixnet.recordings.inspection import check_files, expand
+from unmixnet.recordings.pieces import Piece, read_pieces
 from unmixnet.recordings.reader import FORMATS, RECORDING_SUFFIXES, read_recording
+from unmixnet.recordings.recording import Recording
 
-from .sound import mixture, text
+from .sound import base, mixture, text
 
 UCI = "Time (seconds), CO conc (ppm), Ethylene conc (ppm), sensor readings (16 channels)\n" + "".join(
     f"{0.01 * i:.2f} {i // 10}.0 0.0 " + " ".join(f"{1000 + 10 * m + (i * 7 + m) % 13}.5" for m in range(16)) + "\n"
@@ -106,3 +114,86 @@ def test_a_folder_of_osmell_and_uci_files_is_checked_like_any_other(samples, tmp
 def test_bytes_of_an_upload_are_read_as_the_file_is(samples):
     recording = read_recording(samples["smellnet-mixture"])
     np.testing.assert_array_equal(read_osmell(osmell_bytes(recording)).recording.readings, recording.readings)
+
+
+NAMES = {
+    "uci-parquet": "excerpt.parquet",
+    "uci-text": "ethylene_CO.txt",
+    "osmell": "almond.osmell",
+    "plotter": "board.log",
+    "smellnet-base": "almond.csv",
+    "smellnet-mixture": "almond_50_clove_50.csv",
+    "uci-plateaus": "plateaus.csv",
+    "plain-csv": "nose.csv",
+}
+
+
+def write_all(folder: Path) -> None:
+    """One file of every format under its usual name."""
+    folder.mkdir()
+    texts = {"uci-text": UCI, "uci-plateaus": PLATEAUS, "plain-csv": PLAIN, "plotter": PLOTTER}
+    for name, content in texts.items():
+        (folder / NAMES[name]).write_text(content)
+    for name, lines in {"smellnet-base": base(600), "smellnet-mixture": mixture(600)}.items():
+        (folder / NAMES[name]).write_bytes(text(lines))
+    write_osmell(folder / NAMES["osmell"], read_recording(folder / NAMES["smellnet-mixture"]))
+    names = ["time_s", "co_ppm", "ethylene_ppm", "s01", "s02"]
+    columns = [np.arange(50.0), np.zeros(50), np.ones(50), 1000 + np.arange(50) % 7, 900 + np.arange(50) % 5]
+    pq.write_table(pa.table(columns, names=names), folder / NAMES["uci-parquet"])
+
+
+def by_check(folder: Path, name: str) -> Recording | None:
+    return next(file.recording for file in check_files(expand([folder])) if Path(file.file).name == name)
+
+
+def by_data_set(folder: Path, name: str) -> Recording:
+    data = load_dataset("folder", folder)
+    return next(recording for entry, recording in data.recordings() if entry.path == name)
+
+
+def by_training(folder: Path, name: str) -> Recording:
+    return read_pieces(load_dataset("folder", folder), [Piece(name)])[0]
+
+
+def by_replay(folder: Path, name: str) -> Recording:
+    return ReplaySource(folder / name).recording
+
+
+@pytest.fixture(scope="module")
+def every(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("formats") / "every"
+    write_all(folder)
+    return folder
+
+
+def test_every_format_has_its_sample():
+    assert list(NAMES) == [known.name for known in FORMATS]
+
+
+@pytest.mark.parametrize("enter", [by_check, by_data_set, by_training, by_replay])
+@pytest.mark.parametrize("format", [known.name for known in FORMATS])
+def test_every_format_is_read_by_every_entrance(format, enter, every: Path):
+    expected = read_recording(every / NAMES[format], format=format)
+    recording = enter(every, NAMES[format])
+    assert recording is not None and recording.channels == expected.channels
+    np.testing.assert_array_equal(recording.readings, expected.readings)
+
+
+def test_every_format_is_audited(every: Path):
+    report = audit_folder(every)
+    assert {verdict.file for verdict in report.verdicts} == set(NAMES.values()) and not report.refusals
+
+
+def test_unmix_answers_an_osmell_file_as_it_answers_the_table_in_it(every: Path):
+    answers = []
+    for format in ("smellnet-mixture", "osmell"):
+        done = run("unmix", str(every / NAMES[format]), "--json", "--model", "smellnet-mixture")
+        assert done.returncode == 0, done.stderr
+        answers.append(json.loads(done.stdout)["answers"][0])
+    table, osmell = ({key: value for key, value in answer.items() if key != "recording"} for answer in answers)
+    assert table == osmell and "error" not in table
+
+
+def test_unmix_reads_uci_files_and_misses_the_channels_of_the_model(every: Path):
+    done = run("unmix", str(every / NAMES["uci-text"]), "--model", "smellnet-mixture")
+    assert done.returncode == 2 and "no channel" in done.stderr and "s01" in done.stderr

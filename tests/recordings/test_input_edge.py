@@ -165,7 +165,7 @@ def test_only_our_errors_leave_the_reader_and_the_data_sets(path):
         with pytest.raises(UnmixError):
             load_dataset("folder", path)
     with pytest.raises(UnmixError, match="no data set"):
-        load_dataset(path)
+        load_dataset(path)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("format", [7, "", "csv", ["plain-csv"]])

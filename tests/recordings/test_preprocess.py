@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.preprocessing import Baseline, Preprocessing, Response
+from unmixnet.recordings.preprocessing import BaselineMethod, Preprocessing, Response
 from unmixnet.recordings.recording import ChannelHealth, Recording
 
 
@@ -54,12 +54,12 @@ def test_it_cannot_be_used_before_it_has_seen_training():
         PLAIN.fit([])
 
 
-@pytest.mark.parametrize("baseline", list(Baseline))
+@pytest.mark.parametrize("baseline", list(BaselineMethod))
 @pytest.mark.parametrize("response", list(Response))
 @pytest.mark.parametrize("lags", [(), (5, 25)])
 def test_every_combination_travels_as_json_and_computes_the_same(baseline, response, lags):
     made = Preprocessing(("a", "b"), baseline=baseline, response=response, lags=lags, keep_level=True, low_pass_Hz=1.0)
-    if baseline is Baseline.NONE and response in (Response.RELATIVE, Response.LOG_RATIO):
+    if baseline is BaselineMethod.NONE and response in (Response.RELATIVE, Response.LOG_RATIO):
         with pytest.raises(ConfigError, match="baseline"):
             made.fit(TRAIN)
         return
@@ -85,14 +85,14 @@ def test_the_recording_baseline_of_an_exposed_start_removes_the_level():
     """Why SmellNet mixtures must not use it: two recordings that differ only in level become one."""
     shape = RNG.normal(0, 1, size=(200, 3))
     high, low = recording(shape + 700), recording(shape + 300)
-    ready = dataclasses.replace(PLAIN, baseline=Baseline.RECORDING, standardise=False).fit(TRAIN)
+    ready = dataclasses.replace(PLAIN, baseline=BaselineMethod.RECORDING, standardise=False).fit(TRAIN)
     assert ready.signal(high) == pytest.approx(ready.signal(low))
     kept = dataclasses.replace(PLAIN, standardise=False).fit(TRAIN)
     assert kept.signal(high) != pytest.approx(kept.signal(low))
 
 
 def test_the_reference_is_the_training_devices_and_no_other():
-    ready = dataclasses.replace(PLAIN, baseline=Baseline.REFERENCE).fit(TRAIN)
+    ready = dataclasses.replace(PLAIN, baseline=BaselineMethod.REFERENCE).fit(TRAIN)
     assert set(ready.reference) == {"nose"}
     with pytest.raises(ConfigError, match="clean air"):
         ready.signal(recording(TEST.readings, device="other nose"))

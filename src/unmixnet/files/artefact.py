@@ -11,7 +11,7 @@ from unmixnet.files.artefact_format import (
     MANIFEST,
     MOST_FILES,
     Artefact,
-    Entry,
+    FileEntry,
     Manifest,
     check_documents,
     manifest_bytes,
@@ -84,7 +84,7 @@ def _check_total(sizes: Mapping[str, int], max_bytes: int, place: Path) -> None:
         raise refused(f"the files take {total:,} bytes, expected at most {max_bytes:,}", place, remedy)
 
 
-def _verified(place: Path, entry: Entry) -> bytes:
+def _verified(place: Path, entry: FileEntry) -> bytes:
     raw = _content(place / entry.name, entry.size)
     if sha256(raw) != entry.sha256:
         raise refused("the SHA-256 of the file differs from the manifest", place / entry.name)

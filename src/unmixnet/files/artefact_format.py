@@ -19,7 +19,7 @@ __all__ = [
     "MOST_FILES",
     "WEIGHTS",
     "Artefact",
-    "Entry",
+    "FileEntry",
     "Manifest",
     "check_documents",
     "is_document",
@@ -74,7 +74,7 @@ _FIELDS = {"digest", "files", "format", "kind", "version"}
 
 
 @dataclass(frozen=True)
-class Entry:
+class FileEntry:
     """One file: name, size in bytes, SHA-256 in hexadecimal."""
 
     name: str
@@ -87,7 +87,7 @@ class Manifest:
     """Kind, files in the order of their names, and the digest of the whole."""
 
     kind: str
-    files: tuple[Entry, ...]
+    files: tuple[FileEntry, ...]
     digest: str
 
 
@@ -98,7 +98,7 @@ def sha256(raw: bytes) -> str:
 
 def manifest_of(kind: str, files: Mapping[str, bytes]) -> Manifest:
     """The manifest of files that are about to be written."""
-    entries = tuple(Entry(name, len(files[name]), sha256(files[name])) for name in sorted(files))
+    entries = tuple(FileEntry(name, len(files[name]), sha256(files[name])) for name in sorted(files))
     return Manifest(kind, entries, sha256(encode(_body(kind, entries), MANIFEST)))
 
 
@@ -123,11 +123,11 @@ def parse_manifest(raw: bytes, where: Path | str) -> Manifest:
     return Manifest(value["kind"], _entries(value["files"], where), value["digest"])
 
 
-def _body(kind: str, entries: tuple[Entry, ...]) -> dict[str, Any]:
+def _body(kind: str, entries: tuple[FileEntry, ...]) -> dict[str, Any]:
     return {"format": _FORMAT, "version": _VERSION, "kind": kind, "files": [asdict(entry) for entry in entries]}
 
 
-def _entries(value: Any, where: Path | str) -> tuple[Entry, ...]:
+def _entries(value: Any, where: Path | str) -> tuple[FileEntry, ...]:
     """The listed files; names that could leave the folder, or meet on a disk that ignores case, are refused."""
     if not isinstance(value, list) or len(value) > MOST_FILES:
         raise refused(f"the list of files is no list of at most {MOST_FILES}", where)
@@ -140,7 +140,7 @@ def _entries(value: Any, where: Path | str) -> tuple[Entry, ...]:
     return entries
 
 
-def _entry(item: Any, where: Path | str) -> Entry:
+def _entry(item: Any, where: Path | str) -> FileEntry:
     if not isinstance(item, dict) or item.keys() != {"name", "size", "sha256"}:
         raise refused(f"{quoted(item)} does not describe a file by name, size and sha256", where)
     name, size, digest = item["name"], item["size"], item["sha256"]
@@ -150,7 +150,7 @@ def _entry(item: Any, where: Path | str) -> Entry:
         raise refused(f"{name} has the size {quoted(size)}, expected a number of bytes", where)
     if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
         raise refused(f"{name} has the SHA-256 {quoted(digest)}, expected 64 hexadecimal digits", where)
-    return Entry(name, size, digest)
+    return FileEntry(name, size, digest)
 
 
 # In memory a JSON value may take twenty times its bytes, so the documents have a limit of their own.

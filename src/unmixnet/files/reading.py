@@ -3,8 +3,8 @@
 import errno
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from unmixnet.errors import ConfigError
 
@@ -22,7 +22,7 @@ _KINDS = (
 )
 
 
-def open_file(path: str | Path) -> BinaryIO:
+def open_file(path: str | Path) -> BufferedReader:
     """Open a plain file for reading, or raise an `OSError` that says what stands there instead.
 
     A pipe without a writer, which would be waited for, and a device without an end are refused at once; a link is

@@ -113,7 +113,8 @@ class Engine:
     @property
     def anchored(self) -> bool:
         """Whether a window has to start in clean air."""
-        return self.preprocessing.baseline is BaselineMethod.RECORDING and self.bundle.spec.settings.start == "clean air"
+        own_level = self.preprocessing.baseline is BaselineMethod.RECORDING
+        return own_level and self.bundle.spec.settings.start == "clean air"
 
     @cached_property
     def scale(self) -> ResponseScale:

@@ -12,12 +12,20 @@ from unmixnet.errors import ConfigError
 from unmixnet.recordings.recording import Recording
 from unmixnet.recordings.temporal import cut_windows, high_pass, lag_differences, low_pass
 
-__all__ = ["FULL_SCALE_COUNTS", "Baseline", "Preprocessing", "Response", "early_level", "log_conductance", "respond"]
+__all__ = [
+    "FULL_SCALE_COUNTS",
+    "BaselineMethod",
+    "Preprocessing",
+    "Response",
+    "early_level",
+    "log_conductance",
+    "respond",
+]
 
 FULL_SCALE_COUNTS = 1023.0
 
 
-class Baseline(StrEnum):
+class BaselineMethod(StrEnum):
     """Where the baseline comes from.
 
     `recording`: an early window of the recording itself, for recordings that start in clean air.
@@ -110,7 +118,7 @@ class Preprocessing:
     """
 
     channels: tuple[str, ...]
-    baseline: Baseline | str = Baseline.NONE
+    baseline: BaselineMethod | str = BaselineMethod.NONE
     response: Response | str = Response.LEVEL
     baseline_s: float = 0.0
     first_rows: int | None = None
@@ -126,7 +134,7 @@ class Preprocessing:
     sd: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        for name, kind in (("baseline", Baseline), ("response", Response)):
+        for name, kind in (("baseline", BaselineMethod), ("response", Response)):
             value = getattr(self, name)
             if value not in [member.value for member in kind]:
                 choices = ", ".join(member.value for member in kind)
@@ -137,7 +145,7 @@ class Preprocessing:
     def fitted(self) -> bool:
         """Whether everything that needs training recordings has seen them."""
         return (bool(self.mean) or not self.standardise) and (
-            bool(self.reference) or self.baseline is not Baseline.REFERENCE
+            bool(self.reference) or self.baseline is not BaselineMethod.REFERENCE
         )
 
     def fit(self, recordings: Iterable[Recording]) -> "Preprocessing":
@@ -146,7 +154,7 @@ class Preprocessing:
         if not recordings:
             raise ConfigError("there are no training recordings to take statistics of", remedy="Check the split")
         reference = self.reference
-        if self.baseline is Baseline.REFERENCE and not reference:
+        if self.baseline is BaselineMethod.REFERENCE and not reference:
             reference = self._clean_levels(recordings)
         ready = dataclasses.replace(self, reference=reference, mean=(), sd=())
         if not self.standardise:
@@ -217,9 +225,9 @@ class Preprocessing:
         return np.concatenate([series[max(self.lags) :], differences], axis=1) if self.keep_level else differences
 
     def _baseline_of(self, recording: Recording, time_s: np.ndarray, readings: np.ndarray) -> np.ndarray | None:
-        if self.baseline is Baseline.NONE:
+        if self.baseline is BaselineMethod.NONE:
             return None
-        if self.baseline is Baseline.RECORDING:
+        if self.baseline is BaselineMethod.RECORDING:
             return early_level(time_s[: len(readings)], readings, self.baseline_s)
         if recording.device not in self.reference:
             raise ConfigError(

@@ -160,14 +160,14 @@ def measured(data: Dataset) -> dict[str, tuple[Piece, ...]]:
 
     Of a simulated data set these are all: nobody copied or computed a file there.
     """
-    from unmixnet.recordings.audit.files import take_entry
+    from unmixnet.recordings.audit.files import audited_entry
     from unmixnet.recordings.audit.inspect import judge_files
     from unmixnet.recordings.simulated import is_simulated
 
     if is_simulated(data):
         return {split: _pieces(data.of(split)) for split in data.splits}
     entries = [entry for entry in data.entries if entry.split != "training_seen" and entry.label is not None]
-    verdicts = judge_files([take_entry(data, entry) for entry in entries])
+    verdicts = judge_files([audited_entry(data, entry) for entry in entries])
     found: dict[str, list[Piece]] = {split: [] for split in data.splits if split != "training_seen"}
     for entry, verdict in zip(entries, verdicts, strict=True):
         if verdict.clean:

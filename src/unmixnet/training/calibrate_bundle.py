@@ -16,7 +16,7 @@ from unmixnet.inference.bundle.calibration import (
 )
 from unmixnet.inference.bundle.novelty import fit_novelty
 from unmixnet.inference.evidence import Evidence, gather_evidence
-from unmixnet.recordings.preprocessing import Baseline
+from unmixnet.recordings.preprocessing import BaselineMethod
 from unmixnet.training.examples import Examples
 from unmixnet.training.run import Prepared
 
@@ -40,7 +40,7 @@ def calibration_of(prepared: Prepared, train: Sequence[Evidence], held: Sequence
         temperature, support = choose_sharpening(means, truth, classes=prepared.config.data.task == "classes")
         intervals = fit_intervals(projected(sharpened(means, temperature), support), truth)
     left = [evidence.residual for evidence in held or train if evidence.residual is not None]
-    own = prepared.preprocessing.baseline is Baseline.RECORDING
+    own = prepared.preprocessing.baseline is BaselineMethod.RECORDING
     return Calibration(
         tuple(prepared.train.targets.mean(axis=0).astype(float).tolist()),
         temperature,

@@ -14,7 +14,7 @@ from unmixnet.errors import ConfigError
 from unmixnet.model.spec import ModelSpec, build_model
 from unmixnet.model.statistics import Statistics
 from unmixnet.model.unmixnet import UnMixNet
-from unmixnet.recordings.preprocessing import Baseline as Clean
+from unmixnet.recordings.preprocessing import BaselineMethod as Clean
 from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.recordings.recording import Recording
 from unmixnet.training.augmentation import Bank

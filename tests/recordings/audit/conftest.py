@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from unmixnet.recordings.audit import AuditReport, Take, audit_folder
+from unmixnet.recordings.audit import AuditedFile, AuditReport, audit_folder
 from unmixnet.recordings.audit.files import split_of
 from unmixnet.recordings.labels import parse_recipe
 from unmixnet.recordings.recording import ChannelHealth, Recording
@@ -19,8 +19,8 @@ def sensor_like(rng: np.random.Generator, rows: int = 600, channels: int = 4) ->
     return np.round(500 + 3 * slow + fast)
 
 
-def make_take(file: str, readings: np.ndarray, *, rate_Hz: float = 10.0) -> Take:
-    """A take as if `file` had been read."""
+def make_audited(file: str, readings: np.ndarray, *, rate_Hz: float = 10.0) -> AuditedFile:
+    """A item as if `file` had been read."""
     M = readings.shape[1]
     recording = Recording(
         time_s=np.arange(len(readings)) / rate_Hz,
@@ -33,7 +33,7 @@ def make_take(file: str, readings: np.ndarray, *, rate_Hz: float = 10.0) -> Take
         label=parse_recipe(file.rsplit("/", 1)[-1].split(".")[0]),
         health=(ChannelHealth.OK,) * M,
     )
-    return Take(file, split_of(file), str(hash(readings.tobytes())), recording)
+    return AuditedFile(file, split_of(file), str(hash(readings.tobytes())), recording)
 
 
 @pytest.fixture(scope="session")

@@ -5,21 +5,30 @@ files alone.
 page.
 """
 
-from unmixnet.recordings.audit.files import Take, gather
-from unmixnet.recordings.audit.inspect import audit_folder, audit_takes
-from unmixnet.recordings.audit.report import AuditReport, Kind, Leak, Proximity, Refusal, Session, SplitSummary, Verdict
+from unmixnet.recordings.audit.files import AuditedFile, gather
+from unmixnet.recordings.audit.inspect import audit_folder, audit_recordings
+from unmixnet.recordings.audit.report import (
+    AuditReport,
+    FileVerdict,
+    Kind,
+    Leak,
+    Proximity,
+    Refusal,
+    Session,
+    SplitSummary,
+)
 
 __all__ = [
     "AuditReport",
+    "AuditedFile",
+    "FileVerdict",
     "Kind",
     "Leak",
     "Proximity",
     "Refusal",
     "Session",
     "SplitSummary",
-    "Take",
-    "Verdict",
     "audit_folder",
-    "audit_takes",
+    "audit_recordings",
     "gather",
 ]

@@ -14,8 +14,8 @@ from unmixnet.recordings.audit.copies import (
     matches,
 )
 from unmixnet.recordings.audit.file_names import id_of
-from unmixnet.recordings.audit.files import Take
-from unmixnet.recordings.audit.report import Kind, Verdict
+from unmixnet.recordings.audit.files import AuditedFile
+from unmixnet.recordings.audit.report import FileVerdict, Kind
 
 __all__ = [
     "Progress",
@@ -88,27 +88,31 @@ Progress = Callable[[str, int], Callable[[], None]]
 """Called with the name and length of a stage; what it returns is called after each step."""
 
 
-def tie_to_parents(takes: Sequence[Take], verdicts: tuple[Verdict, ...], progress: Progress) -> tuple[Verdict, ...]:
+def tie_to_parents(
+    recordings: Sequence[AuditedFile], verdicts: tuple[FileVerdict, ...], progress: Progress
+) -> tuple[FileVerdict, ...]:
     """Name the parent of every computed file, and find copies among files that raised no suspicion."""
-    pairs = list(zip(takes, verdicts, strict=True))
-    order = {take.file: i for i, take in enumerate(takes)}
-    unique = [(take, verdict) for take, verdict in pairs if verdict.copy_of is None]
+    pairs = list(zip(recordings, verdicts, strict=True))
+    order = {item.file: i for i, item in enumerate(recordings)}
+    unique = [(item, verdict) for item, verdict in pairs if verdict.copy_of is None]
     tick = progress("Comparing recordings", sum(v.kind is not Kind.WHITE_NOISE for _, v in unique))
     ties: dict[str, Match] = {}
     for group in _by_array(unique):
-        real = [take for take, verdict in group if verdict.kind is Kind.REAL]
-        suspects = [take for take, verdict in group if verdict.kind is Kind.SUSPECT]
+        real = [item for item, verdict in group if verdict.kind is Kind.REAL]
+        suspects = [item for item, verdict in group if verdict.kind is Kind.SUSPECT]
         tied = matches(suspects, real, tick=tick)
         ties |= {file: match for file, match in tied.items() if match.correlation >= SUSPECT_CORRELATION}
         alike = matches(real, real, tick=tick)
         alike = {file: match for file, match in alike.items() if match.correlation >= UNSUSPECTED_CORRELATION}
         ties |= later_of_pairs(alike, order)
     noise_parent = _noise_parents(unique)
-    settled = {verdict.file: _settle(take, verdict, ties, noise_parent) for take, verdict in unique}
+    settled = {verdict.file: _settle(item, verdict, ties, noise_parent) for item, verdict in unique}
     return tuple(settled.get(verdict.file) or _as_original(verdict, settled) for verdict in verdicts)
 
 
-def _settle(take: Take, verdict: Verdict, ties: Mapping[str, Match], noise_parent: Mapping[str, str]) -> Verdict:
+def _settle(
+    item: AuditedFile, verdict: FileVerdict, ties: Mapping[str, Match], noise_parent: Mapping[str, str]
+) -> FileVerdict:
     if verdict.kind is Kind.WHITE_NOISE:
         return replace(verdict, parent=noise_parent.get(verdict.file))
     match = ties.get(verdict.file)
@@ -120,11 +124,11 @@ def _settle(take: Take, verdict: Verdict, ties: Mapping[str, Match], noise_paren
         signs=(*verdict.signs, "its changes follow those of the parent"),
         parent=match.file,
         correlation=round(match.correlation, 3),
-        lag_s=round(match.lag_rows / take.recording.sample_rate_Hz, 3),
+        lag_s=round(match.lag_rows / item.recording.sample_rate_Hz, 3),
     )
 
 
-def _as_original(verdict: Verdict, settled: Mapping[str, Verdict]) -> Verdict:
+def _as_original(verdict: FileVerdict, settled: Mapping[str, FileVerdict]) -> FileVerdict:
     """A byte copy is whatever its original is."""
     assert verdict.copy_of is not None
     original = settled[verdict.copy_of]
@@ -138,36 +142,36 @@ def _as_original(verdict: Verdict, settled: Mapping[str, Verdict]) -> Verdict:
     )
 
 
-def _noise_parents(unique: Sequence[tuple[Take, Verdict]]) -> dict[str, str]:
+def _noise_parents(unique: Sequence[tuple[AuditedFile, FileVerdict]]) -> dict[str, str]:
     """The recording around which white noise was drawn: the one with the same id.
 
     Where the id is no time, the recording with the nearest mean level, if that is within the noise.
     """
-    real = [take for take, verdict in unique if verdict.kind is Kind.REAL]
-    by_id = {identity: take.file for take in real if (identity := id_of(take.file)) is not None}
+    real = [item for item, verdict in unique if verdict.kind is Kind.REAL]
+    by_id = {identity: item.file for item in real if (identity := id_of(item.file)) is not None}
     found: dict[str, str] = {}
-    for take, verdict in unique:
+    for item, verdict in unique:
         if verdict.kind is not Kind.WHITE_NOISE:
             continue
         timed = verdict.time_h is not None
-        parent = by_id.get(id_of(take.file) or "") if timed else _nearest_level(take, real)
+        parent = by_id.get(id_of(item.file) or "") if timed else _nearest_level(item, real)
         if parent is not None:
-            found[take.file] = parent
+            found[item.file] = parent
     return found
 
 
-def _nearest_level(take: Take, real: Sequence[Take]) -> str | None:
-    same = [other for other in real if other.recording.channels == take.recording.channels]
+def _nearest_level(item: AuditedFile, real: Sequence[AuditedFile]) -> str | None:
+    same = [other for other in real if other.recording.channels == item.recording.channels]
     if not same:
         return None
-    spread = np.maximum(np.nanstd(take.recording.readings, axis=0), 1e-9)
-    distance = [np.max(np.abs(other.level - take.level) / spread) for other in same]
+    spread = np.maximum(np.nanstd(item.recording.readings, axis=0), 1e-9)
+    distance = [np.max(np.abs(other.level - item.level) / spread) for other in same]
     best = int(np.argmin(distance))
     return same[best].file if distance[best] < 0.5 else None
 
 
-def _by_array(pairs: Sequence[tuple[Take, Verdict]]) -> list[list[tuple[Take, Verdict]]]:
-    groups: dict[tuple[str, ...], list[tuple[Take, Verdict]]] = defaultdict(list)
-    for take, verdict in pairs:
-        groups[take.recording.channels].append((take, verdict))
+def _by_array(pairs: Sequence[tuple[AuditedFile, FileVerdict]]) -> list[list[tuple[AuditedFile, FileVerdict]]]:
+    groups: dict[tuple[str, ...], list[tuple[AuditedFile, FileVerdict]]] = defaultdict(list)
+    for item, verdict in pairs:
+        groups[item.recording.channels].append((item, verdict))
     return list(groups.values())

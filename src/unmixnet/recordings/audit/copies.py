@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from unmixnet.recordings.audit.files import Take
+from unmixnet.recordings.audit.files import AuditedFile
 
 __all__ = ["Match", "best_match", "byte_copies", "change_spectrum", "later_of_pairs", "matches"]
 
@@ -32,17 +32,17 @@ class Match:
     lag_rows: int
 
 
-def byte_copies(takes: Sequence[Take]) -> dict[str, str]:
+def byte_copies(recordings: Sequence[AuditedFile]) -> dict[str, str]:
     """For every file whose bytes occurred before: the first file with them.
 
     Names such as `x (1).csv` are taken last, so that the plain name counts as the original.
     """
     first: dict[str, str] = {}
     copies: dict[str, str] = {}
-    for take in sorted(takes, key=lambda take: (_is_numbered(take.file), take.file)):
-        original = first.setdefault(take.digest, take.file)
-        if original != take.file:
-            copies[take.file] = original
+    for item in sorted(recordings, key=lambda item: (_is_numbered(item.file), item.file)):
+        original = first.setdefault(item.digest, item.file)
+        if original != item.file:
+            copies[item.file] = original
     return copies
 
 
@@ -76,8 +76,8 @@ def best_match(child: np.ndarray, parents: np.ndarray, rows: int) -> tuple[int, 
 
 
 def matches(
-    children: Sequence[Take],
-    parents: Sequence[Take],
+    children: Sequence[AuditedFile],
+    parents: Sequence[AuditedFile],
     *,
     tick: Callable[[], None] = lambda: None,
 ) -> dict[str, Match]:
@@ -88,10 +88,10 @@ def matches(
     if not children or not parents:
         return {}
     size = _spectrum_size([*children, *parents])
-    spectra = np.stack([change_spectrum(take.recording.readings, size) for take in parents])
-    level = np.stack([take.level for take in parents])
+    spectra = np.stack([change_spectrum(item.recording.readings, size) for item in parents])
+    level = np.stack([item.level for item in parents])
     scale = np.maximum(level.std(axis=0), 1e-9)
-    place = {take.file: i for i, take in enumerate(parents)}
+    place = {item.file: i for i, item in enumerate(parents)}
     found: dict[str, Match] = {}
     for child in children:
         near = np.argsort(np.linalg.norm((level - child.level) / scale, axis=1), kind="stable")
@@ -113,6 +113,6 @@ def _is_numbered(file: str) -> bool:
     return re.search(r" \(\d+\)\.\w+$", file) is not None
 
 
-def _spectrum_size(takes: Sequence[Take]) -> int:
-    longest = max(len(take.recording) for take in takes)
+def _spectrum_size(recordings: Sequence[AuditedFile]) -> int:
+    longest = max(len(item.recording) for item in recordings)
     return 1 << int(np.ceil(np.log2(2 * longest)))

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unmixnet.recordings.audit.report import AuditReport, Kind, Leak, Verdict
+from unmixnet.recordings.audit.report import AuditReport, FileVerdict, Kind, Leak
 from unmixnet.recordings.recording import Recording
 
 __all__ = ["draw_composition", "draw_leaks", "draw_pair", "draw_timeline"]
@@ -75,7 +75,7 @@ def draw_timeline(report: AuditReport) -> str:
         return _svg(figure)
 
 
-def draw_pair(child: Recording, parent: Recording, verdict: Verdict) -> str:
+def draw_pair(child: Recording, parent: Recording, verdict: FileVerdict) -> str:
     """A computed file over the recording it was made from, every channel by itself."""
     M = min(len(parent.channels), 4)
     lag = verdict.lag_s or 0.0
@@ -120,7 +120,7 @@ def _share(report: AuditReport, split: str, name: str) -> int:
     return sum(_bar_of(report, verdict) == name for verdict in members)
 
 
-def _bar_of(report: AuditReport, verdict: Verdict) -> str:
+def _bar_of(report: AuditReport, verdict: FileVerdict) -> str:
     by_kind = {
         Kind.WHITE_NOISE: "white noise",
         Kind.ALTERED_COPY: "altered copy",

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePosixPath
 
-from unmixnet.recordings.audit.files import Take, is_training, recipe_name
+from unmixnet.recordings.audit.files import AuditedFile, is_training, recipe_name
 from unmixnet.recordings.codes import Code
 from unmixnet.recordings.labels import parse_recipe
 
@@ -91,55 +91,55 @@ def _main_run(counted: Mapping[str, int]) -> dict[str, int]:
     return longest if len(set(longest.values())) >= 3 else {}
 
 
-def conflicts(takes: Sequence[Take]) -> dict[str, tuple[str, ...]]:
+def conflicts(recordings: Sequence[AuditedFile]) -> dict[str, tuple[str, ...]]:
     """For each labelled file, what else is claimed about it: by its own name, its folder, or a byte copy."""
-    known = {name for take in takes if take.recording.label for name in take.recording.label.names}
+    known = {name for item in recordings if item.recording.label for name in item.recording.label.names}
     by_bytes: dict[str, set[str]] = defaultdict(set)
-    for take in takes:
-        if (recipe := recipe_name(take.recording.label)) is not None:
-            by_bytes[take.digest].add(recipe)
+    for item in recordings:
+        if (recipe := recipe_name(item.recording.label)) is not None:
+            by_bytes[item.digest].add(recipe)
     found: dict[str, tuple[str, ...]] = {}
-    for take in takes:
-        own = recipe_name(take.recording.label)
+    for item in recordings:
+        own = recipe_name(item.recording.label)
         if own is None:
             continue
-        claims = [finding.message for finding in take.recording.found(Code.LABEL_CONFLICT)]
-        claims += _folder_claims(take, known)
-        claims += [f"a file with the same bytes says {other}" for other in sorted(by_bytes[take.digest] - {own})]
+        claims = [finding.message for finding in item.recording.found(Code.LABEL_CONFLICT)]
+        claims += _folder_claims(item, known)
+        claims += [f"a file with the same bytes says {other}" for other in sorted(by_bytes[item.digest] - {own})]
         if claims:
-            found[take.file] = tuple(claims)
+            found[item.file] = tuple(claims)
     return found
 
 
-def odd_sum(take: Take) -> float | None:
+def odd_sum(item: AuditedFile) -> float | None:
     """What the ratios of the label sum to as written, where that is neither 1 nor 100."""
-    label = take.recording.label
+    label = item.recording.label
     return None if label is None else label.odd_sum
 
 
-def supports(takes: Sequence[Take]) -> dict[str, set[frozenset[str]]]:
+def supports(recordings: Sequence[AuditedFile]) -> dict[str, set[frozenset[str]]]:
     """The sets of components that occur in each split."""
     found: dict[str, set[frozenset[str]]] = defaultdict(set)
-    for take in takes:
-        if take.recording.label is not None:
-            found[take.split].add(take.recording.label.support)
+    for item in recordings:
+        if item.recording.label is not None:
+            found[item.split].add(item.recording.label.support)
     return dict(found)
 
 
-def shared_supports(takes: Sequence[Take], by_split: Mapping[str, set[frozenset[str]]]) -> dict[str, int]:
+def shared_supports(recordings: Sequence[AuditedFile], by_split: Mapping[str, set[frozenset[str]]]) -> dict[str, int]:
     """For each split that is not for training: how many recordings have a support that training has."""
     training = set().union(*(sets for split, sets in by_split.items() if is_training(split)))
     count: dict[str, int] = defaultdict(int)
-    for take in takes:
-        if take.recording.label is not None and not is_training(take.split):
-            count[take.split] += take.recording.label.support in training
+    for item in recordings:
+        if item.recording.label is not None and not is_training(item.split):
+            count[item.split] += item.recording.label.support in training
     return dict(count) if training else {}
 
 
-def _folder_claims(take: Take, known: Collection[str]) -> list[str]:
+def _folder_claims(item: AuditedFile, known: Collection[str]) -> list[str]:
     """The recipe that the innermost folder spells, if it is one and another than the file's."""
-    label = take.recording.label
-    folder = PurePosixPath(take.file).parent.name
+    label = item.recording.label
+    folder = PurePosixPath(item.file).parent.name
     claim = parse_recipe(folder, known)
     if label is None or claim is None or claim.support == label.support:
         return []

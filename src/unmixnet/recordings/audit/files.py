@@ -18,19 +18,19 @@ from unmixnet.recordings.reader import RECORDING_SUFFIXES, read_recording, recor
 from unmixnet.recordings.recording import Mixture, Recording
 
 __all__ = [
-    "Take",
+    "AuditedFile",
+    "audited_entry",
     "audited_files",
     "gather",
     "is_test",
     "is_training",
     "recipe_name",
     "split_of",
-    "take_entry",
 ]
 
 
 @dataclass(frozen=True, eq=False)
-class Take:
+class AuditedFile:
     """A recording at its place, with the SHA-256 of its bytes and the session that a manifest names."""
 
     file: str
@@ -65,19 +65,21 @@ def audited_files(folder: Path) -> list[Path]:
     return files
 
 
-def gather(folder: Path, *, tick: Callable[[], None] = lambda: None) -> tuple[tuple[Take, ...], tuple[Refusal, ...]]:
+def gather(
+    folder: Path, *, tick: Callable[[], None] = lambda: None
+) -> tuple[tuple[AuditedFile, ...], tuple[Refusal, ...]]:
     """Read every recording below a folder; what the reader refuses is returned with the reason."""
-    takes: list[Take] = []
+    recordings: list[AuditedFile] = []
     refusals: list[Refusal] = []
     files = audited_files(folder)
     data = _listed(folder) if (folder / MANIFEST).is_file() else _unlisted(folder, files)
     for entry in data.entries:
         try:
-            takes.append(take_entry(data, entry))
+            recordings.append(audited_entry(data, entry))
         except UnmixError as error:
             refusals.append(Refusal(entry.path, str(error)))
         tick()
-    return tuple(takes), tuple(refusals)
+    return tuple(recordings), tuple(refusals)
 
 
 def _listed(folder: Path) -> Dataset:
@@ -98,12 +100,12 @@ def _read(root: Path, entry: Entry) -> Recording:
     return read_recording(root / entry.path, place=entry.path)
 
 
-def take_entry(data: Dataset, entry: Entry) -> Take:
-    """The take of an entry of a data set."""
+def audited_entry(data: Dataset, entry: Entry) -> AuditedFile:
+    """An entry of a data set, read, with the digest of its bytes."""
     recording = data.read(entry)
     with open_recording(data.root / entry.path) as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
-    return Take(entry.path, entry.split, digest, recording, entry.session)
+    return AuditedFile(entry.path, entry.split, digest, recording, entry.session)
 
 
 def split_of(file: str) -> str:

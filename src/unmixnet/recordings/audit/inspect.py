@@ -22,13 +22,13 @@ from unmixnet.recordings.audit.file_names import (
     shared_supports,
     supports,
 )
-from unmixnet.recordings.audit.files import Take, audited_files, gather, is_training, recipe_name
+from unmixnet.recordings.audit.files import AuditedFile, audited_files, gather, is_training, recipe_name
 from unmixnet.recordings.audit.leaks import leaks, proximity
-from unmixnet.recordings.audit.report import AuditReport, Kind, Refusal, Session, SplitSummary, Verdict
+from unmixnet.recordings.audit.report import AuditReport, FileVerdict, Kind, Refusal, Session, SplitSummary
 from unmixnet.recordings.codes import ChannelHealth
 from unmixnet.recordings.inspection import folder_findings
 
-__all__ = ["audit_folder", "audit_takes", "judge_files"]
+__all__ = ["audit_folder", "audit_recordings", "judge_files"]
 
 
 def _silent(stage: str, steps: int) -> Callable[[], None]:
@@ -38,20 +38,20 @@ def _silent(stage: str, steps: int) -> Callable[[], None]:
 def audit_folder(folder: str | Path, *, progress: Progress = _silent) -> AuditReport:
     """Audit every recording below a folder."""
     folder = Path(folder)
-    takes, refusals = gather(folder, tick=progress("Reading", len(audited_files(folder))))
-    return audit_takes(takes, folder=str(folder), refusals=refusals, progress=progress)
+    recordings, refusals = gather(folder, tick=progress("Reading", len(audited_files(folder))))
+    return audit_recordings(recordings, folder=str(folder), refusals=refusals, progress=progress)
 
 
-def audit_takes(
-    takes: Sequence[Take],
+def audit_recordings(
+    recordings: Sequence[AuditedFile],
     *,
     folder: str = "",
     refusals: Sequence[Refusal] = (),
     progress: Progress = _silent,
 ) -> AuditReport:
     """Audit recordings that have been read."""
-    verdicts = tie_to_parents(takes, judge_files(takes), progress)
-    clean = [take for take, verdict in zip(takes, verdicts, strict=True) if verdict.clean]
+    verdicts = tie_to_parents(recordings, judge_files(recordings), progress)
+    clean = [item for item, verdict in zip(recordings, verdicts, strict=True) if verdict.clean]
     times_h = {verdict.file: verdict.time_h for verdict in verdicts if verdict.time_h is not None}
     tick = progress("Looking for leaks", 1)
     revealing = leaks(clean, times_h)
@@ -61,57 +61,57 @@ def audit_takes(
         verdicts=verdicts,
         refusals=tuple(refusals),
         sessions=_sessions(verdicts),
-        splits=_splits(takes, verdicts),
+        splits=_splits(recordings, verdicts),
         proximity=proximity(clean, times_h),
         leaks=revealing,
-        findings=folder_findings(take.recording for take in takes),
+        findings=folder_findings(item.recording for item in recordings),
     )
 
 
-def judge_files(takes: Sequence[Take]) -> tuple[Verdict, ...]:
+def judge_files(recordings: Sequence[AuditedFile]) -> tuple[FileVerdict, ...]:
     """Judge each file by itself and by what is usual in the folder; parents are looked for later.
 
     This is quick, and enough to tell real recordings from computed ones.
     """
-    off_grid = _off_grid(takes)
-    white = {take.file for take in takes if is_white_noise(take.recording.readings)}
-    times_h = _trusted_times([take.file for take in takes], white | set(off_grid))
-    session = _named_sessions(takes) or sessions(times_h)
-    copies, claims = byte_copies(takes), conflicts(takes)
-    strange = _strange_ids([take.file for take in takes], times_h)
+    off_grid = _off_grid(recordings)
+    white = {item.file for item in recordings if is_white_noise(item.recording.readings)}
+    times_h = _trusted_times([item.file for item in recordings], white | set(off_grid))
+    session = _named_sessions(recordings) or sessions(times_h)
+    copies, claims = byte_copies(recordings), conflicts(recordings)
+    strange = _strange_ids([item.file for item in recordings], times_h)
     verdicts = []
-    for take in takes:
-        signs = (*off_grid.get(take.file, ()), *strange.get(take.file, ()))
+    for item in recordings:
+        signs = (*off_grid.get(item.file, ()), *strange.get(item.file, ()))
         verdicts.append(
-            Verdict(
-                file=take.file,
-                split=take.split,
-                label=recipe_name(take.recording.label),
-                rows=len(take.recording),
-                kind=Kind.WHITE_NOISE if take.file in white else Kind.SUSPECT if signs else Kind.REAL,
+            FileVerdict(
+                file=item.file,
+                split=item.split,
+                label=recipe_name(item.recording.label),
+                rows=len(item.recording),
+                kind=Kind.WHITE_NOISE if item.file in white else Kind.SUSPECT if signs else Kind.REAL,
                 signs=signs,
-                copy_of=copies.get(take.file),
-                session=session.get(take.file),
-                time_h=times_h.get(take.file),
-                conflicts=claims.get(take.file, ()),
-                ratio_sum=odd_sum(take),
-                unhealthy=_unhealthy(take),
+                copy_of=copies.get(item.file),
+                session=session.get(item.file),
+                time_h=times_h.get(item.file),
+                conflicts=claims.get(item.file, ()),
+                ratio_sum=odd_sum(item),
+                unhealthy=_unhealthy(item),
             )
         )
     return tuple(verdicts)
 
 
-def _named_sessions(takes: Sequence[Take]) -> dict[str, int]:
+def _named_sessions(recordings: Sequence[AuditedFile]) -> dict[str, int]:
     """Sessions that a manifest names, numbered in order of name."""
-    names = sorted({take.session for take in takes if take.session is not None})
-    return {take.file: names.index(take.session) for take in takes if take.session is not None}
+    names = sorted({item.session for item in recordings if item.session is not None})
+    return {item.file: names.index(item.session) for item in recordings if item.session is not None}
 
 
-def _off_grid(takes: Sequence[Take]) -> dict[str, tuple[str, ...]]:
+def _off_grid(recordings: Sequence[AuditedFile]) -> dict[str, tuple[str, ...]]:
     """Files with more decimals than most recordings of the same array have."""
     by_array: dict[tuple[str, ...], dict[str, tuple[int, ...]]] = defaultdict(dict)
-    for take in takes:
-        by_array[take.recording.channels][take.file] = decimals(take.recording.readings)
+    for item in recordings:
+        by_array[item.recording.channels][item.file] = decimals(item.recording.readings)
     found: dict[str, tuple[str, ...]] = {}
     for channels, places in by_array.items():
         usual = usual_decimals(list(places.values()))
@@ -139,14 +139,14 @@ def _strange_ids(files: Sequence[str], times_h: Mapping[str, float]) -> dict[str
     return {file: (f"its id {name} is not a recording time like the others",) for file, name in ids.items()}
 
 
-def _unhealthy(take: Take) -> tuple[str, ...]:
-    pairs = zip(take.recording.channels, take.recording.health, strict=True)
+def _unhealthy(item: AuditedFile) -> tuple[str, ...]:
+    pairs = zip(item.recording.channels, item.recording.health, strict=True)
     return tuple(f"{name}: {health}" for name, health in pairs if health is not ChannelHealth.OK)
 
 
-def _sessions(verdicts: Sequence[Verdict]) -> tuple[Session, ...]:
+def _sessions(verdicts: Sequence[FileVerdict]) -> tuple[Session, ...]:
     """Sessions of the recordings that are neither computed nor repeated."""
-    by_number: dict[int, list[Verdict]] = defaultdict(list)
+    by_number: dict[int, list[FileVerdict]] = defaultdict(list)
     for verdict in verdicts:
         if verdict.session is not None and verdict.clean:
             by_number[verdict.session].append(verdict)
@@ -159,16 +159,16 @@ def _sessions(verdicts: Sequence[Verdict]) -> tuple[Session, ...]:
     return tuple(found)
 
 
-def _splits(takes: Sequence[Take], verdicts: Sequence[Verdict]) -> tuple[SplitSummary, ...]:
+def _splits(recordings: Sequence[AuditedFile], verdicts: Sequence[FileVerdict]) -> tuple[SplitSummary, ...]:
     by_file = {verdict.file: verdict for verdict in verdicts}
-    clean = [take for take, verdict in zip(takes, verdicts, strict=True) if verdict.kind is Kind.REAL]
+    clean = [item for item, verdict in zip(recordings, verdicts, strict=True) if verdict.kind is Kind.REAL]
     by_split = supports(clean)
-    shared = shared_supports([take for take in clean if by_file[take.file].copy_of is None], by_split)
+    shared = shared_supports([item for item in clean if by_file[item.file].copy_of is None], by_split)
     found = []
-    for name in dict.fromkeys(take.split for take in takes):
-        digests = [take.digest for take in takes if take.split == name]
+    for name in dict.fromkeys(item.split for item in recordings):
+        digests = [item.digest for item in recordings if item.split == name]
         members = [verdict for verdict in verdicts if verdict.split == name]
-        others = {take.digest for take in takes if take.split != name}
+        others = {item.digest for item in recordings if item.split != name}
         kinds = [member.kind for member in members]
         found.append(
             SplitSummary(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from unmixnet.recordings.audit.files import Take, is_test, is_training
+from unmixnet.recordings.audit.files import AuditedFile, is_test, is_training
 from unmixnet.recordings.audit.report import Leak, Proximity
 from unmixnet.recordings.recording import Mixture
 
@@ -19,17 +19,17 @@ __all__ = ["leaks", "nearest_in_time", "proximity"]
 ENVIRONMENT_UNITS = frozenset({"degC", "hPa", "%RH", "m"})
 _TREES = 200
 _FEWEST = 20
-Features = Callable[[Take], np.ndarray]
+Features = Callable[[AuditedFile], np.ndarray]
 
 
 def nearest_in_time(
-    tests: Sequence[Take], trains: Sequence[Take], times_h: Mapping[str, float]
-) -> list[tuple[Take, Take, float]]:
+    tests: Sequence[AuditedFile], trains: Sequence[AuditedFile], times_h: Mapping[str, float]
+) -> list[tuple[AuditedFile, AuditedFile, float]]:
     """For each timed test recording: the training recording nearest in time, and the minutes between them."""
-    timed = sorted((take for take in trains if take.file in times_h), key=lambda take: times_h[take.file])
+    timed = sorted((item for item in trains if item.file in times_h), key=lambda item: times_h[item.file])
     if not timed:
         return []
-    stamps = np.array([times_h[take.file] for take in timed])
+    stamps = np.array([times_h[item.file] for item in timed])
     pairs = []
     for test in tests:
         if test.file in times_h:
@@ -38,12 +38,12 @@ def nearest_in_time(
     return pairs
 
 
-def proximity(takes: Sequence[Take], times_h: Mapping[str, float]) -> tuple[Proximity, ...]:
+def proximity(recordings: Sequence[AuditedFile], times_h: Mapping[str, float]) -> tuple[Proximity, ...]:
     """How close in time each test split lies to training."""
-    trains = [take for take in takes if is_training(take.split)]
+    trains = [item for item in recordings if is_training(item.split)]
     found = []
-    for split in _test_splits(takes):
-        pairs = nearest_in_time([take for take in takes if take.split == split], trains, times_h)
+    for split in _test_splits(recordings):
+        pairs = nearest_in_time([item for item in recordings if item.split == split], trains, times_h)
         if pairs:
             minutes = np.array([minutes for _, _, minutes in pairs])
             near = int(np.sum(minutes <= 10))
@@ -51,12 +51,12 @@ def proximity(takes: Sequence[Take], times_h: Mapping[str, float]) -> tuple[Prox
     return tuple(found)
 
 
-def leaks(takes: Sequence[Take], times_h: Mapping[str, float], *, seed: int = 0) -> tuple[Leak, ...]:
+def leaks(recordings: Sequence[AuditedFile], times_h: Mapping[str, float], *, seed: int = 0) -> tuple[Leak, ...]:
     """Score every source on every test split of every array; without splits, by cross-validation."""
-    by_array: dict[tuple[str, ...], list[Take]] = defaultdict(list)
-    for take in takes:
-        if take.recording.label is not None:
-            by_array[take.recording.channels].append(take)
+    by_array: dict[tuple[str, ...], list[AuditedFile]] = defaultdict(list)
+    for item in recordings:
+        if item.recording.label is not None:
+            by_array[item.recording.channels].append(item)
     found: list[Leak] = []
     for channels, group in by_array.items():
         for name, trains, tests in _trials(group, seed):
@@ -67,13 +67,13 @@ def leaks(takes: Sequence[Take], times_h: Mapping[str, float], *, seed: int = 0)
 def _score_sources(
     channels: str,
     name: str,
-    trains: Sequence[Take],
-    tests: Sequence[Take],
+    trains: Sequence[AuditedFile],
+    tests: Sequence[AuditedFile],
     times_h: Mapping[str, float],
     seed: int,
 ) -> list[Leak]:
-    components = sorted({part for take in trains for part in _label(take).support})
-    tests = [take for take in tests if _label(take).support <= set(components)]
+    components = sorted({part for item in trains for part in _label(item).support})
+    tests = [item for item in tests if _label(item).support <= set(components)]
     if len(tests) < _FEWEST or len(trains) < _FEWEST or len(components) < 2:
         return []
     A, B = _ratios(trains, components), _ratios(tests, components)
@@ -96,16 +96,16 @@ def _score_sources(
     return found
 
 
-def _sources(example: Take) -> list[tuple[str, Features, bool]]:
+def _sources(example: AuditedFile) -> list[tuple[str, Features, bool]]:
     """What a model may see: a name, the features, and whether it is the honest reference."""
     units = np.array(example.recording.units)
     surroundings = np.isin(units, list(ENVIRONMENT_UNITS))
     gas = ~surroundings
     found: list[tuple[str, Features, bool]] = [
-        ("the first sample of the gas channels alone", lambda take: take.recording.readings[0, gas], False)
+        ("the first sample of the gas channels alone", lambda item: item.recording.readings[0, gas], False)
     ]
     if np.any(surroundings):
-        found.append(("temperature, pressure and humidity alone", lambda take: take.level[surroundings], False))
+        found.append(("temperature, pressure and humidity alone", lambda item: item.level[surroundings], False))
     return [
         *found,
         ("the whole recording: mean and spread of the gas channels", _level_and_spread(gas), True),
@@ -113,20 +113,25 @@ def _sources(example: Take) -> list[tuple[str, Features, bool]]:
 
 
 def _level_and_spread(gas: np.ndarray) -> Features:
-    def features(take: Take) -> np.ndarray:
-        readings = np.nan_to_num(take.recording.readings[:, gas])
+    def features(item: AuditedFile) -> np.ndarray:
+        readings = np.nan_to_num(item.recording.readings[:, gas])
         return np.concatenate([readings.mean(axis=0), readings.std(axis=0), readings[-1] - readings[0]])
 
     return features
 
 
 def _trees(
-    trains: Sequence[Take], A: np.ndarray, tests: Sequence[Take], features: Features, classes: bool, seed: int
+    trains: Sequence[AuditedFile],
+    A: np.ndarray,
+    tests: Sequence[AuditedFile],
+    features: Features,
+    classes: bool,
+    seed: int,
 ) -> np.ndarray:
     """Ratios (or class shares) predicted by extremely randomised trees."""
     from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-    X, Z = (np.nan_to_num(np.stack([features(take) for take in group])) for group in (trains, tests))
+    X, Z = (np.nan_to_num(np.stack([features(item) for item in group])) for group in (trains, tests))
     if not classes:
         return ExtraTreesRegressor(_TREES, random_state=seed).fit(X, A).predict(Z)
     model = ExtraTreesClassifier(_TREES, random_state=seed).fit(X, A.argmax(axis=1))
@@ -135,29 +140,29 @@ def _trees(
     return guess
 
 
-def _trials(group: Sequence[Take], seed: int) -> list[tuple[str, Sequence[Take], Sequence[Take]]]:
+def _trials(group: Sequence[AuditedFile], seed: int) -> list[tuple[str, Sequence[AuditedFile], Sequence[AuditedFile]]]:
     """Test splits against training; without splits, one shuffled fifth against the rest."""
-    trains = [take for take in group if is_training(take.split)]
+    trains = [item for item in group if is_training(item.split)]
     splits = _test_splits(group)
     if trains and splits:
-        return [(split, trains, [take for take in group if take.split == split]) for split in splits]
+        return [(split, trains, [item for item in group if item.split == split]) for split in splits]
     order = np.random.default_rng(seed).permutation(len(group))
     cut = len(group) // 5
     tests, rest = ([group[i] for i in part] for part in (order[:cut], order[cut:]))
     return [("a random fifth", rest, tests)]
 
 
-def _test_splits(takes: Sequence[Take]) -> list[str]:
-    return sorted({take.split for take in takes if is_test(take.split)})
+def _test_splits(recordings: Sequence[AuditedFile]) -> list[str]:
+    return sorted({item.split for item in recordings if is_test(item.split)})
 
 
-def _label(take: Take) -> Mixture:
-    assert take.recording.label is not None, "unlabelled recordings were left out above"
-    return take.recording.label
+def _label(item: AuditedFile) -> Mixture:
+    assert item.recording.label is not None, "unlabelled recordings were left out above"
+    return item.recording.label
 
 
-def _ratios(takes: Sequence[Take], components: Sequence[str]) -> np.ndarray:
-    return np.stack([_label(take).vector(components) for take in takes])
+def _ratios(recordings: Sequence[AuditedFile], components: Sequence[str]) -> np.ndarray:
+    return np.stack([_label(item).vector(components) for item in recordings])
 
 
 def _accuracy(guess: np.ndarray, truth: np.ndarray) -> float:

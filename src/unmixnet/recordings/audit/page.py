@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from unmixnet.recordings.audit.figures import draw_composition, draw_leaks, draw_pair, draw_timeline
-from unmixnet.recordings.audit.report import AuditReport, Kind, Leak, Verdict
+from unmixnet.recordings.audit.report import AuditReport, FileVerdict, Kind, Leak
 from unmixnet.recordings.audit.statements import Statement, headline, statements
 from unmixnet.recordings.reader import read_recording
 from unmixnet.recordings.recording import Recording
@@ -167,15 +167,15 @@ def _key(colour: str) -> str:
 
 
 def _telling_example(
-    members: tuple[Verdict, ...], recall: Callable[[str], Recording], tried: int = 30
-) -> Verdict | None:
+    members: tuple[FileVerdict, ...], recall: Callable[[str], Recording], tried: int = 30
+) -> FileVerdict | None:
     """Of files whose parent is known, one whose parent moves much, so that the eye can compare."""
     tied = [verdict for verdict in members if verdict.parent is not None and verdict.copy_of is None]
     clear = [verdict for verdict in tied if (verdict.correlation or 1.0) >= 0.6] or tied
     return max(clear[:: max(len(clear) // tried, 1)], key=lambda verdict: _liveliness(verdict, recall), default=None)
 
 
-def _liveliness(verdict: Verdict, recall: Callable[[str], Recording]) -> float:
+def _liveliness(verdict: FileVerdict, recall: Callable[[str], Recording]) -> float:
     assert verdict.parent is not None
     return float(np.nanmin(np.nanstd(recall(verdict.parent).readings, axis=0)))
 
@@ -237,7 +237,7 @@ def _file_table(report: AuditReport) -> str:
     )
 
 
-def _what(verdict: Verdict) -> str:
+def _what(verdict: FileVerdict) -> str:
     parts = []
     if verdict.copy_of:
         parts.append(f"exact copy of <code>{escape(verdict.copy_of)}</code>")

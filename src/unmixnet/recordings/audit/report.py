@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from unmixnet.recordings.recording import Finding
 
-__all__ = ["AuditReport", "Kind", "Leak", "Proximity", "Refusal", "Session", "SplitSummary", "Verdict"]
+__all__ = ["AuditReport", "FileVerdict", "Kind", "Leak", "Proximity", "Refusal", "Session", "SplitSummary"]
 
 
 class Kind(StrEnum):
@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FileVerdict:
     """What the audit found about one file.
 
     Arguments:
@@ -158,7 +158,7 @@ class AuditReport:
     """Everything an audit found in one folder."""
 
     folder: str
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[FileVerdict, ...]
     refusals: tuple[Refusal, ...]
     sessions: tuple[Session, ...]
     splits: tuple[SplitSummary, ...]
@@ -166,10 +166,10 @@ class AuditReport:
     leaks: tuple[Leak, ...]
     findings: tuple[Finding, ...] = ()
 
-    def of(self, file: str) -> Verdict:
+    def of(self, file: str) -> FileVerdict:
         """The verdict on one file."""
         return next(verdict for verdict in self.verdicts if verdict.file == file)
 
-    def kinds(self, kind: Kind) -> tuple[Verdict, ...]:
+    def kinds(self, kind: Kind) -> tuple[FileVerdict, ...]:
         """All files of a kind."""
         return tuple(verdict for verdict in self.verdicts if verdict.kind is kind)

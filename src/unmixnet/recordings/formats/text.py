@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from unmixnet.files.reading import open_file
 from unmixnet.recordings.codes import Code, ReadError
@@ -74,7 +74,7 @@ def read_text_bytes(path: Path) -> bytes:
 
 
 @contextmanager
-def open_recording(path: Path) -> Iterator[BinaryIO]:
+def open_recording(path: Path) -> Iterator[BufferedReader]:
     """Open a plain file; what the system refuses, also while it is read, becomes a `ReadError`."""
     try:
         with open_file(path) as file:
