@@ -71,20 +71,22 @@ def beside(target: Path) -> Path:
     return target.parent / "predictions" / f"{target.stem}.parquet"
 
 
-def keep(found: "StudyResult", target: Path, name: str, *, add: bool, part: bool) -> "StudyResult":
+def keep(study_result: "StudyResult", target: Path, name: str, *, add: bool, part: bool) -> "StudyResult":
     """Store results and the predictions beside them; a part of the studies of a command only where it is added."""
     from studies.harness.definitions import STUDIES
     from studies.harness.merge import merged
     from studies.harness.predictions import read_predictions, write_predictions
 
     if add and target.is_file():
-        found = merged(found, json.loads(target.read_text()), read_predictions(beside(target)), STUDIES[name])
-    elif part and (found.result["quick"] or not add):
-        return found
-    store(found.result, target)
+        study_result = merged(
+            study_result, json.loads(target.read_text()), read_predictions(beside(target)), STUDIES[name]
+        )
+    elif part and (study_result.result["quick"] or not add):
+        return study_result
+    store(study_result.result, target)
     if target.is_file():
-        write_predictions(beside(target), found.answers)
-    return found
+        write_predictions(beside(target), study_result.answers)
+    return study_result
 
 
 def selection(only: list[str] | None, study: list[str] | None) -> str:

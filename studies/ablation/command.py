@@ -60,13 +60,13 @@ def ablation(
     options = Options(1 if quick else seeds, quick=quick, ray=ray)
     studies = chosen("ablation", tuple(study or ()), tuple(only or ()))
     with Display() as watch:
-        found = gather_ablation(command, studies, data, kept, options, watch, finished=finished)
-    found = keep(found, target, "ablation", add=add, part=out is None and bool(only or study or quick))
+        study_result = gather_ablation(command, studies, data, kept, options, watch, finished=finished)
+    study_result = keep(study_result, target, "ablation", add=add, part=out is None and bool(only or study or quick))
     if figure is not None:
         from studies.ablation.coupling import draw_coupling
 
-        draw_coupling(found.result["coupling"], figure)
+        draw_coupling(study_result.result["coupling"], figure)
     if as_json:
-        print(json.dumps(found.result, indent=1))
+        print(json.dumps(study_result.result, indent=1))
     else:
-        print_tables(found.result["rows"])
+        print_tables(study_result.result["rows"])

@@ -92,17 +92,17 @@ class AnswerTable:
 
 def table_of(answers: Sequence[ModelAnswers], protocol: str) -> AnswerTable:
     """The answers of a protocol, in the order of its truth."""
-    mine = [one for one in answers if one.protocol == protocol]
-    truths = [one for one in mine if one.model == TRUTH]
+    mine = [answer for answer in answers if answer.protocol == protocol]
+    truths = [answer for answer in mine if answer.model == TRUTH]
     if not truths or len(mine) == len(truths):
         raise ConfigError(
             f"no answers to {protocol} are stored",
             remedy="Run `python -m studies smellnet` first, or take the stored predictions of a checkout",
         )
     truth, guesses = truths[0], {}
-    for one in mine:
-        if one.model != TRUTH and set(one.recordings) == set(truth.recordings):
-            place = {name: i for i, name in enumerate(one.recordings)}
-            guesses.setdefault(one.model, []).append(one.values[[place[name] for name in truth.recordings]])
+    for answer in mine:
+        if answer.model != TRUTH and set(answer.recordings) == set(truth.recordings):
+            place = {name: i for i, name in enumerate(answer.recordings)}
+            guesses.setdefault(answer.model, []).append(answer.values[[place[name] for name in truth.recordings]])
     stacked = {name: np.asarray(values, float) for name, values in guesses.items()}
     return AnswerTable(protocol, truth.recordings, truth.supports, np.asarray(truth.values, float), stacked)

@@ -102,10 +102,10 @@ def _code(variant: Variant) -> str:
 
 def source_of(study: Study, variant: Inverse) -> Network:
     """The network whose coefficients an inverse uses, as every study of its command has it."""
-    found = [v for v in (*study.variants, UNMIXNET) if isinstance(v, Network) and v.name == variant.of]
-    if not found:
+    networks = [v for v in (*study.variants, UNMIXNET) if isinstance(v, Network) and v.name == variant.of]
+    if not networks:
         raise UnmixError(f"{variant.name} needs {variant.of!r}", where=study.name, remedy="Add it to the study")
-    return found[0]
+    return networks[0]
 
 
 def _ingredients(study: Study, variant: Variant, options: Options) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ _HEAD = ("command", "commit", "date", "machine")
 
 
 def merged(
-    found: StudyResult, before: dict[str, Any], stored: Sequence[ModelAnswers], studies: Sequence[Study]
+    run: StudyResult, before: dict[str, Any], stored: Sequence[ModelAnswers], studies: Sequence[Study]
 ) -> StudyResult:
     """What was found, and of what was stored before everything else.
 
@@ -27,24 +27,24 @@ def merged(
         before, stored: the result file and its predictions.
         studies: all of the command, with all their models; they give the order.
     """
-    new, place = found.result, _Order(studies)
+    new, place = run.result, _Order(studies)
     done = {place.unit(row) for row in new["rows"]}
     _refuse(new, before, done)
 
     def joined(key: str, unit: Callable[[dict[str, Any]], tuple[str, str]]) -> list[dict[str, Any]]:
-        kept = [one for one in before.get(key, ()) if unit(one) not in done]
-        return sorted([*kept, *new.get(key, ())], key=lambda one: place.rank(*unit(one)))
+        kept = [entry for entry in before.get(key, ()) if unit(entry) not in done]
+        return sorted([*kept, *new.get(key, ())], key=lambda entry: place.rank(*unit(entry)))
 
-    answers = [one for one in stored if one.model == TRUTH or (one.study, place.base(one.model)) not in done]
-    truths = {one.protocol for one in found.answers if one.model == TRUTH}
-    answers = [one for one in answers if one.model != TRUTH or one.protocol not in truths]
-    answers = sorted([*answers, *found.answers], key=lambda one: place.rank(one.study, one.model))
+    answers = [entry for entry in stored if entry.model == TRUTH or (entry.study, place.base(entry.model)) not in done]
+    truths = {entry.protocol for entry in run.answers if entry.model == TRUTH}
+    answers = [entry for entry in answers if entry.model != TRUTH or entry.protocol not in truths]
+    answers = sorted([*answers, *run.answers], key=lambda entry: place.rank(entry.study, entry.model))
     rows = sorted(joined("rows", place.unit), key=lambda row: row["level"] == "window")
     pairs = [pair for pair in before.get("pairs", ()) if not place.sides(pair) & done] + new.get("pairs", [])
     pairs = [asdict(pair) for pair in paired(scored_answers(answers))] + [p for p in pairs if p["level"] == "window"]
     there = {place.unit(row) for row in rows}
     missing = [name for name in dict.fromkeys([*before["missing"], *new["missing"]]) if _named(name) not in there]
-    failed = {_which(one): one for one in joined("failures", _model_of)}
+    failed = {_which(entry): entry for entry in joined("failures", _model_of)}
     extras = {**before.get("studies", {}), **new.get("studies", {})}
     result = {
         **before,
@@ -84,8 +84,8 @@ def _refuse(new: dict[str, Any], before: dict[str, Any], done: set[tuple[str, st
             )
 
 
-def _model_of(one: dict[str, Any]) -> tuple[str, str]:
-    return one["study"], one["model"]
+def _model_of(entry: dict[str, Any]) -> tuple[str, str]:
+    return entry["study"], entry["model"]
 
 
 def _which(failure: dict[str, Any]) -> tuple[str, ...]:

@@ -61,14 +61,14 @@ def write_predictions(path: Path, answers: Sequence[ModelAnswers]) -> None:
     import pyarrow.parquet as pq
 
     def column(name: str) -> pa.Array:
-        texts = [str(getattr(one, name)) for one in answers for _ in one.recordings]
+        texts = [str(getattr(answer, name)) for answer in answers for _ in answer.recordings]
         return pa.array(texts).dictionary_encode()
 
     columns = {name: column(name) for name in _COLUMNS[:5]}
-    columns["seed"] = pa.array([one.seed for one in answers for _ in one.recordings], pa.int32())
-    columns["recording"] = pa.array([name for one in answers for name in one.recordings]).dictionary_encode()
-    columns["support"] = pa.array([name for one in answers for name in one.supports]).dictionary_encode()
-    rows = [row for one in answers for row in np.asarray(one.values, np.float32)]
+    columns["seed"] = pa.array([answer.seed for answer in answers for _ in answer.recordings], pa.int32())
+    columns["recording"] = pa.array([name for answer in answers for name in answer.recordings]).dictionary_encode()
+    columns["support"] = pa.array([name for answer in answers for name in answer.supports]).dictionary_encode()
+    rows = [row for answer in answers for row in np.asarray(answer.values, np.float32)]
     columns["values"] = pa.array(rows, pa.list_(pa.float32()))
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.table(columns), path, compression="zstd")
@@ -99,8 +99,8 @@ def read_predictions(path: Path) -> list[ModelAnswers]:
 def models_of(answers: Iterable[ModelAnswers]) -> Iterator[tuple[ModelAnswers, list[ModelAnswers]]]:
     """The labels and all seeds of every model on every protocol."""
     groups: dict[tuple[str, str, str], list[ModelAnswers]] = {}
-    for one in answers:
-        groups.setdefault((one.protocol, one.split, one.model), []).append(one)
+    for answer in answers:
+        groups.setdefault((answer.protocol, answer.split, answer.model), []).append(answer)
     truths = {protocol: members[0] for (protocol, _, model), members in groups.items() if model == TRUTH}
     return ((truths[protocol], members) for (protocol, _, model), members in groups.items() if model != TRUTH)
 
@@ -110,7 +110,7 @@ def recording_rows(answers: Iterable[ModelAnswers]) -> list[Row]:
     rows = []
     for truth, members in models_of(answers):
         names = members[0].protocol, members[0].split, members[0].model
-        guesses, resample = [np.asarray(one.values, float) for one in members], NAMES[names[0]][1]
+        guesses, resample = [np.asarray(answer.values, float) for answer in members], NAMES[names[0]][1]
         test = samples_of(truth, members[0])
         rows += score(truth.task, guesses, test, names=names, resample=resample, level="recording")
     return rows
@@ -196,12 +196,12 @@ def scored(
 
 def scored_answers(answers: Sequence[ModelAnswers]) -> list[Scored]:
     """Score stored predictions, per recording."""
-    found = []
+    results = []
     for truth, members in models_of(answers):
         test, place = samples_of(truth, members[0]), (members[0].protocol, members[0].split, "recording")
-        guesses, resample = [np.asarray(one.values, float) for one in members], NAMES[place[0]][1]
-        found.append(scored(truth.task, guesses, test, place=place, model=members[0].model, resample=resample))
-    return found
+        guesses, resample = [np.asarray(answer.values, float) for answer in members], NAMES[place[0]][1]
+        results.append(scored(truth.task, guesses, test, place=place, model=members[0].model, resample=resample))
+    return results
 
 
 def _values(task: Task, guess: np.ndarray, truth: np.ndarray) -> np.ndarray:
@@ -213,14 +213,22 @@ def _values(task: Task, guess: np.ndarray, truth: np.ndarray) -> np.ndarray:
 
 def paired(models: Sequence[Scored]) -> list[Pair]:
     """Each of ours against each that is not, where both were scored on the same recordings."""
-    found = []
-    for mine in (one for one in models if one.model in OWN):
-        for other in (one for one in models if one.model not in OWN and one.place == mine.place):
+    results = []
+    for mine in (answer for answer in models if answer.model in OWN):
+        for other in (answer for answer in models if answer.model not in OWN and answer.place == mine.place):
             if set(other.recordings) != set(mine.recordings):
                 continue
             order = [other.recordings.index(name) for name in mine.recordings]
             theirs = Tally(other.tally.total[order], other.tally.count[order])
-            told = paired_difference(mine.tally, theirs, mine.groups)
-            scores = (mine.tally.mean, theirs.mean, told.mean, told.lo, told.hi, told.p, told.groups)
-            found.append(Pair(*mine.place, mine.metric, mine.model, other.model, *scores))
-    return found
+            difference = paired_difference(mine.tally, theirs, mine.groups)
+            scores = (
+                mine.tally.mean,
+                theirs.mean,
+                difference.mean,
+                difference.lo,
+                difference.hi,
+                difference.p,
+                difference.groups,
+            )
+            results.append(Pair(*mine.place, mine.metric, mine.model, other.model, *scores))
+    return results

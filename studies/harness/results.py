@@ -96,15 +96,15 @@ def _add(
         joined = [_joined(parts) for parts in per_seed]
         split = next(iter(runs.values()))[0].fold.splits[protocol]
         guesses, test, resample = [values for values, _ in joined], joined[0][1], NAMES[protocol][1]
-        asked = {variant.name: dict(zip(seeds, guesses, strict=True))}
+        predictions = {variant.name: dict(zip(seeds, guesses, strict=True))}
         if isinstance(variant, Network) and len(seeds) > 1:
-            asked[committee(variant.name)] = {0: np.mean(guesses, axis=0)}
-        for model, told in asked.items():
-            for seed, values in told.items():
+            predictions[committee(variant.name)] = {0: np.mean(guesses, axis=0)}
+        for model, by_seed in predictions.items():
+            for seed, values in by_seed.items():
                 means = per_recording(values, test.recordings).astype(np.float32)
                 into.answers.append(_answers(study, protocol, split, task, model, seed, test, means))
             if "window" in variant.levels:
-                mine, place = [*told.values()], (protocol, split, "window")
+                mine, place = [*by_seed.values()], (protocol, split, "window")
                 names = protocol, split, model
                 into.rows.extend(score(task, mine, test, names=names, resample=resample, level="window"))
                 into.scored.append(scored(task, mine, test, place=place, model=model, resample=resample))
@@ -144,23 +144,23 @@ def _labels(pieces: Sequence[Piece], components: Sequence[str]) -> Samples:
 
 def _joined(parts: Sequence[tuple[np.ndarray, Samples]]) -> tuple[np.ndarray, Samples]:
     values = np.concatenate([values for values, _ in parts])
-    samples = [one for _, one in parts]
+    samples = [sample for _, sample in parts]
     return values, Samples(
         np.zeros((len(values), 1, 1)),
-        np.concatenate([one.targets for one in samples]),
-        tuple(name for one in samples for name in one.recordings),
-        tuple(name for one in samples for name in one.supports),
+        np.concatenate([sample.targets for sample in samples]),
+        tuple(name for sample in samples for name in sample.recordings),
+        tuple(name for sample in samples for name in sample.supports),
     )
 
 
 def _truths(study: Study, jobs: Sequence[Job]) -> list[ModelAnswers]:
-    folds, task, found = {job.fold.name: job.fold for job in jobs}.values(), task_of(study), []
+    folds, task, collected = {job.fold.name: job.fold for job in jobs}.values(), task_of(study), []
     for protocol in study.protocols:
         parts = [_labels(fold.tests[protocol], fold.data.components) for fold in folds]
         values, samples = _joined([(part.targets, part) for part in parts])
         split = next(iter(folds)).splits[protocol]
-        found.append(_answers(study, protocol, split, task, TRUTH, 0, samples, values.astype(np.float32)))
-    return found
+        collected.append(_answers(study, protocol, split, task, TRUTH, 0, samples, values.astype(np.float32)))
+    return collected
 
 
 def _answers(
@@ -201,24 +201,24 @@ def gather(
     if not jobs:
         raise ConfigError("the chosen models change nothing in this recipe", remedy="Run unmixnet itself")
     failures = [] if finished else run_jobs(jobs, work, root, options, watch)
-    found = collect(jobs, work)
+    collected = collect(jobs, work)
     extras = simulated_extras(jobs, work, options) if jobs[0].fold.data.name.startswith("simulated") else None
-    rows = [dataclasses.asdict(row) for row in (*found.rows, *(extras.rows if extras else ()))]
+    rows = [dataclasses.asdict(row) for row in (*collected.rows, *(extras.rows if extras else ()))]
     result = provenance(
         command,
         quick=options.quick,
         size=options.size,
         seeds=options.seeds,
         models=statements(studies),
-        facts=[dataclasses.asdict(facts) for facts in found.facts],
+        facts=[dataclasses.asdict(facts) for facts in collected.facts],
         failures=[dataclasses.asdict(failure) for failure in failures],
-        missing=found.missing,
+        missing=collected.missing,
         idle={study.name: idle(study, options) for study in studies},
         **(extras.values if extras else {}),
-        pairs=[dataclasses.asdict(pair) for pair in paired([*scored_answers(found.answers), *found.scored])],
+        pairs=[dataclasses.asdict(pair) for pair in paired([*scored_answers(collected.answers), *collected.scored])],
         rows=rows,
     )
-    return StudyResult(result, found.answers)
+    return StudyResult(result, collected.answers)
 
 
 def from_predictions(command: str, predictions: Path, stored: Path) -> dict[str, Any]:
@@ -242,13 +242,13 @@ def agreement(rows: Sequence[dict[str, Any]], stored: Sequence[dict[str, Any]]) 
 
 def statements(studies: Sequence[Study]) -> dict[str, str]:
     """For each model, what it is and what is to be known of it, in the first study that has it."""
-    said: dict[str, str] = {}
+    notes: dict[str, str] = {}
     for variant in (variant for study in studies for variant in study.variants):
         if isinstance(variant, Classical):
             peer = PEERS[variant.peer]
-            said.setdefault(variant.name, f"{peer.features.name}; {peer.how}")
+            notes.setdefault(variant.name, f"{peer.features.name}; {peer.how}")
         else:
             changes = getattr(variant, "changes", {})
-            told = [f"{key} = {value}" for key, value in changes.items()]
-            said.setdefault(variant.name, "; ".join([*told, *filter(None, [variant.note])]))
-    return said
+            by_seed = [f"{key} = {value}" for key, value in changes.items()]
+            notes.setdefault(variant.name, "; ".join([*by_seed, *filter(None, [variant.note])]))
+    return notes

@@ -110,9 +110,9 @@ def run_study(
         options = Options(1 if quick else seeds, size, quick, ray=ray)
         studies = chosen(name, tuple(study or ()), tuple(only or ()))
         with Display() as watch:
-            found = gather(command, studies, data, Work(folder, stale=stale), options, watch, finished=finished)
+            study_result = gather(command, studies, data, Work(folder, stale=stale), options, watch, finished=finished)
         part = out is None and bool(only or study or quick)
-        result = keep(found, target, name, add=add, part=part).result
+        result = keep(study_result, target, name, add=add, part=part).result
     if as_json:
         print(json.dumps(result, indent=1))
     else:
@@ -126,10 +126,12 @@ def audit(data: Data = None, as_json: AsJson = False, out: Out = None) -> None:
     from unmixnet.files.provenance import provenance
 
     with progress() as display:
-        found = reproduce_audit(data, progress=display)
-    result = provenance("python -m studies audit", datasets=found)
+        study_result = reproduce_audit(data, progress=display)
+    result = provenance("python -m studies audit", datasets=study_result)
     store(result, out or RESULTS / "audit.json")
-    print(json.dumps(result, indent=1) if as_json else "\n".join(str(item["headline"]) for item in found.values()))
+    print(
+        json.dumps(result, indent=1) if as_json else "\n".join(str(item["headline"]) for item in study_result.values())
+    )
 
 
 def bundles(data: Data = None, as_json: AsJson = False, out: Out = None) -> None:

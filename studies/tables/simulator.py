@@ -81,7 +81,7 @@ def _coefficients(record: dict) -> list[str]:
     for study in record["studies"].values():
         for seed in study["unmixnet"][:1]:
             trained = trained or {error["name"]: error for error in seed["coefficients"]}
-    clean = {one["name"]: one for one in record.get("recovery from clean data", {}).get("combinations", ())}
+    clean = {entry["name"]: entry for entry in record.get("recovery from clean data", {}).get("combinations", ())}
     rows = []
     for name in dict.fromkeys([*clean, *trained]):
         rows.append([name, *_recovered(clean.get(name)), *_learned(trained.get(name))])
@@ -93,11 +93,11 @@ def _coefficients(record: dict) -> list[str]:
     return lines if untold is None else [*lines, "", f"Directions that no recording tells: {untold}."]
 
 
-def _recovered(one: dict | None) -> list[str]:
-    if one is None:
+def _recovered(entry: dict | None) -> list[str]:
+    if entry is None:
         return ["", ""]
-    worst = one["worst identifiable error"]
-    return [f"{one['identifiable']} of {one['entries']}", "–" if worst is None else f"{100 * worst:.2g} %"]
+    worst = entry["worst identifiable error"]
+    return [f"{entry['identifiable']} of {entry['entries']}", "–" if worst is None else f"{100 * worst:.2g} %"]
 
 
 def _learned(error: dict | None) -> list[str]:
@@ -130,17 +130,17 @@ def _known(record: dict) -> list[str]:
     """Errors of what is identifiable, the levels of noise side by side."""
     runs = record["known"]
     rows = []
-    for groups in zip(*(one["groups"] for one in runs), strict=True):
+    for groups in zip(*(entry["groups"] for entry in runs), strict=True):
         cells = [cell for group in groups for cell in _found(group)]
         rows.append([groups[0]["group"], str(groups[0]["entries"]), *cells])
-    columns = [f"{what}, noise {one['noise']:g}" for one in runs for what in ("se (log)", "identifiable", "error")]
-    said = [
-        f"Noise {one['noise']:g}: {one['identifiable']} identifiable, largest error "
-        f"{100 * one['worst identifiable error']:.1f} %; {100 * one['within three se']:.0f} % of all errors lie within "
-        "three standard errors."
-        for one in runs
+    columns = [f"{what}, noise {entry['noise']:g}" for entry in runs for what in ("se (log)", "identifiable", "error")]
+    notes = [
+        f"Noise {entry['noise']:g}: {entry['identifiable']} identifiable, largest error "
+        f"{100 * entry['worst identifiable error']:.1f} %; {100 * entry['within three se']:.0f} % of all errors lie "
+        "within three standard errors."
+        for entry in runs
     ]
-    return [*table(["coefficient", "entries", *columns], rows), "", " ".join(said)]
+    return [*table(["coefficient", "entries", *columns], rows), "", " ".join(notes)]
 
 
 def _found(group: dict) -> list[str]:
@@ -157,14 +157,14 @@ def _explained(record: dict) -> list[str]:
     found = record["smellnet"]
     rows = [
         [
-            one["where"],
-            _WAYS[one["levels"]],
-            f"**{one['law']}**" if one["law"] == "physics" else one["law"],
-            str(one["recordings"]),
-            f"{one['total']:.3f} [{one['lo']:.3f}, {one['hi']:.3f}]",
-            *(f"{value:.3f}" for value in one["sensors"]),
+            entry["where"],
+            _WAYS[entry["levels"]],
+            f"**{entry['law']}**" if entry["law"] == "physics" else entry["law"],
+            str(entry["recordings"]),
+            f"{entry['total']:.3f} [{entry['lo']:.3f}, {entry['hi']:.3f}]",
+            *(f"{value:.3f}" for value in entry["sensors"]),
         ]
-        for one in sorted(found["scores"], key=_order)
+        for entry in sorted(found["scores"], key=_order)
     ]
     return table(["where", "levels", "law", "recordings", "all sensors", *found["channels"]], rows)
 
@@ -185,12 +185,12 @@ def _determined(record: dict) -> list[str]:
     """What SmellNet determines."""
     rows = [
         [
-            one["group"],
-            *(str(one[key]) for key in ("entries", "determined", "weak", "not determined")),
-            f"{one['se']:.2f}",
-            f"{one['before']:.2f}",
+            entry["group"],
+            *(str(entry[key]) for key in ("entries", "determined", "weak", "not determined")),
+            f"{entry['se']:.2f}",
+            f"{entry['before']:.2f}",
         ]
-        for one in record["smellnet"]["groups"]
+        for entry in record["smellnet"]["groups"]
     ]
     columns = ["coefficient", "entries", "determined", "weak", "not determined", "median se (log)", "before"]
     untold = [f"- {text}" for text in record["smellnet"]["untold"][:6]]
@@ -205,16 +205,16 @@ def _determined(record: dict) -> list[str]:
 
 def _stages(record: dict) -> list[str]:
     rows = [
-        [one["stage"], str(one["recordings"]), str(one["iterations"]), f"{one['rms']:.3f}"]
-        for one in record["smellnet"]["stages"]
+        [entry["stage"], str(entry["recordings"]), str(entry["iterations"]), f"{entry['rms']:.3f}"]
+        for entry in record["smellnet"]["stages"]
     ]
     found = record["smellnet"]
     inside = zip(found["channels"], found["within"], strict=True)
-    said = ", ".join(f"{100 * value:.1f} % of {name}" for name, value in inside)
+    notes = ", ".join(f"{100 * value:.1f} % of {name}" for name, value in inside)
     return [
         *table(["stage", "recordings", "steps", "rms of what is left [sd]"], rows),
         "",
-        f"Of the variance of these {found['recordings']} recordings {said} lies within a recording.",
+        f"Of the variance of these {found['recordings']} recordings {notes} lies within a recording.",
     ]
 
 

@@ -118,10 +118,10 @@ def gather_uci(
         result["earlier"] = [*kept["earlier"], {"commit": kept["commit"], "date": kept["date"], "tables": stay}]
         result["tables"], result["beside"] = [*stay], {name: kept["beside"][name] for name in stay}
         result["rows"] = [row for row in kept["rows"] if _table_of(row["protocol"]) in stay]
-    for name, rows, told in reproduce_uci(root, only=todo, **options) if todo else ():
+    for name, rows, details in reproduce_uci(root, only=todo, **options) if todo else ():
         result["tables"].append(name)
         result["rows"] += [asdict(row) for row in rows]
-        result["beside"][name] = told
+        result["beside"][name] = details
         store(result)
     return result
 
@@ -156,11 +156,14 @@ def _traces(root: str | Path | None, figures: Path | None, progress: Progress) -
     for make in (hundred_hertz_forecast, digitised_forecast):
         forecasts.append(make(root))
         tick()
-    told = {one.name: trace_parameters(one, resamples=40 if len(one.trace.sensors) == 1 else 0) for one in forecasts}
+    details = {
+        forecast.name: trace_parameters(forecast, resamples=40 if len(forecast.trace.sensors) == 1 else 0)
+        for forecast in forecasts
+    }
     tick()
     if figures:
         draw_traces(forecasts, figures / "uci_traces.png")
-    return [row for one in forecasts for row in trace_rows(one)], told
+    return [row for forecast in forecasts for row in trace_rows(forecast)], details
 
 
 def _dynamic(
@@ -194,8 +197,8 @@ def _dynamic(
             shown.append((split, estimate))
     if figures:
         draw_dynamic(shown, figures / "uci_dynamic.png")
-    told = {"files": [text.name for text in texts], "truth": label == "generated", "hours": hours, "chosen": chosen}
-    return rows, told
+    details = {"files": [text.name for text in texts], "truth": label == "generated", "hours": hours, "chosen": chosen}
+    return rows, details
 
 
 def _baselines(root: str | Path | None, work: Path, progress: Progress) -> dict[str, Any]:
@@ -213,8 +216,8 @@ def _baselines(root: str | Path | None, work: Path, progress: Progress) -> dict[
 def _originals(root: str | Path | None) -> list[Path]:
     """The user's own original files, if both are there."""
     folder = data_root(root) / "uci322"
-    found = [folder / name for name in FILES]
-    return found if all(text.is_file() for text in found) else []
+    originals = [folder / name for name in FILES]
+    return originals if all(text.is_file() for text in originals) else []
 
 
 def _generated(work: Path, hours: float, rate_Hz: float, progress: Progress) -> list[Path]:
@@ -229,8 +232,8 @@ def _generated(work: Path, hours: float, rate_Hz: float, progress: Progress) -> 
     for text, rig in zip(texts, rigs, strict=True):
         made = {"rig": asdict(rig), "hours": hours, "rate_Hz": rate_Hz}
         note = text.with_suffix(".json")
-        told = json.loads(note.read_text()) if note.is_file() and text.is_file() else None
-        if told != json.loads(json.dumps(made)):
+        details = json.loads(note.read_text()) if note.is_file() and text.is_file() else None
+        if details != json.loads(json.dumps(made)):
             tick = progress(f"generate {text.name}", round(hours * 60))
             write_recording(text, rig, hours=hours, rate_Hz=rate_Hz, progress=tick)
             note.write_text(json.dumps(made))

@@ -91,7 +91,7 @@ def infer_plateaus(law: PlateauLaw, known: Knowledge, table: Plateaus, before: P
     """
     y, root = np.log(table.readings), np.linalg.cholesky(np.linalg.inv(law.covariance)).T
     scale = np.array([SCALE_PPM[gas] for gas in table.gases])
-    pools, found = before, []
+    pools, inferred = before, []
     for n in range(len(table)):
         left, share = law.exchange.affine(pools, float(table.duration_s[n]))
 
@@ -102,8 +102,8 @@ def infer_plateaus(law: PlateauLaw, known: Knowledge, table: Plateaus, before: P
         c, sd, misfit = solve_row(residual, known)
         present = c > known.least
         pools = law.exchange.after(pools, c * present, float(table.duration_s[n]))
-        found.append((c * present, c, sd, misfit))
-    ppm, raw, sd, misfit = (np.array(column) for column in zip(*found, strict=True))
+        inferred.append((c * present, c, sd, misfit))
+    ppm, raw, sd, misfit = (np.array(column) for column in zip(*inferred, strict=True))
     return Inferred(ppm * scale, raw * scale, sd * scale, misfit / len(table.sensors))
 
 
@@ -159,8 +159,8 @@ def choose_form(table: Plateaus, forms: Sequence[Form] = FORMS) -> tuple[Choice,
     """Forms with their errors, best first; only rows of this table are seen."""
     folds = [(len(table) * a // FORWARD_FOLDS[-1][1], len(table) * b // FORWARD_FOLDS[-1][1]) for a, b in FORWARD_FOLDS]
     errors = [np.sqrt(np.mean([_error(table, form, *fold) ** 2 for fold in folds])) for form in forms]
-    found = [Choice(form, float(error)) for form, error in zip(forms, errors, strict=True)]
-    return tuple(sorted(found, key=lambda choice: choice.error))
+    inferred = [Choice(form, float(error)) for form, error in zip(forms, errors, strict=True)]
+    return tuple(sorted(inferred, key=lambda choice: choice.error))
 
 
 def infer_after(law: PlateauLaw, fitted: Plateaus, rest: Plateaus) -> Inferred:
@@ -173,9 +173,9 @@ def infer_after(law: PlateauLaw, fitted: Plateaus, rest: Plateaus) -> Inferred:
 
 def _error(table: Plateaus, form: Form, stop: int, end: int) -> float:
     fitted, rest = table.part(0, stop), table.part(stop, end)
-    found = infer_after(fit_plateaus(fitted, form), fitted, rest)
+    inferred = infer_after(fit_plateaus(fitted, form), fitted, rest)
     settled = rest.duration_s >= SETTLED_S
-    share = (found.ppm - rest.exposure_ppm)[settled] / table.exposure_ppm.max(axis=0)
+    share = (inferred.ppm - rest.exposure_ppm)[settled] / table.exposure_ppm.max(axis=0)
     return float(np.sqrt(np.mean(share**2)))
 
 
@@ -215,12 +215,12 @@ def _invert(law: PlateauLaw, known: Knowledge, series: Series, rows: np.ndarray)
     """x̂ at rows [ppm], shape (n, 2)."""
     root = np.linalg.cholesky(np.linalg.inv(law.covariance)).T
     scale = np.array([SCALE_PPM[gas] for gas in series.gases])
-    found = []
+    inferred = []
     for row in rows:
 
         def residual(x: np.ndarray, row: int = int(row)) -> np.ndarray:
             here = law.log_conductance(np.maximum(x, 0), np.full(len(x), series.time_s[row]))
             return np.concatenate([(here - series.log_G[row]) @ root.T, 0 * x], axis=1)
 
-        found.append(solve_row(residual, known)[0])
-    return np.array(found) * scale
+        inferred.append(solve_row(residual, known)[0])
+    return np.array(inferred) * scale
