@@ -9,6 +9,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -239,7 +240,8 @@ def test_unmix_refuses_a_session_of_another_model_and_what_is_no_session(model, 
     from unmixnet.inference.session import SessionCalibration
 
     other = SessionCalibration(model.channels, (1.0,) * 4, (0.0,) * 4, "gain", "another", "ab" * 32)
-    for session in (other, "session.json", {"gain": 1}):
+    wrong: list[Any] = [other, "session.json", {"gain": 1}]
+    for session in wrong:
         with pytest.raises(um.UnmixError, match="session") as caught:
             um.unmix(model, recording, session=session)
         assert caught.value.remedy

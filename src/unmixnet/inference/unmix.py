@@ -22,7 +22,7 @@ from unmixnet.recordings.temporal import window_starts
 from unmixnet.recordings.trace import Trace
 
 if TYPE_CHECKING:
-    from unmixnet.inference.session import SessionCalibration
+    from unmixnet.inference.session.calibration import SessionCalibration
 
 __all__ = ["EncodedRecording", "answer_of", "solver_of", "unmix", "verdict_of"]
 
@@ -101,11 +101,9 @@ def _checked(bundle: Any, recording: Any, refine: Any, session: Any) -> tuple[Un
         raise _wrong_kind("the model", bundle, "a trained model", "Load it with unmixnet.load_model")
     if not isinstance(recording, Recording):
         raise _wrong_kind("the recording", recording, "a recording", "Read it with unmixnet.read_recording")
-    if session is not None:
-        from unmixnet.inference.session.calibration import SessionCalibration
-
-        if not isinstance(session, SessionCalibration):
-            raise _wrong_kind("session", session, "a session calibration", "Make one with `unmixnet calibrate-session`")
+    # by what it can do, since `session` is built on this module
+    if session is not None and not all(hasattr(session, member) for member in ("check", "apply", "sentence")):
+        raise _wrong_kind("session", session, "a session calibration", "Make one with `unmixnet calibrate-session`")
     try:
         steps = operator.index(refine)
     except TypeError:

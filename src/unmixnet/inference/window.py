@@ -16,7 +16,7 @@ from unmixnet.physics.rollout import Rollout
 from unmixnet.recordings.trace import Trace
 
 if TYPE_CHECKING:
-    from unmixnet.inference.session import SessionCalibration
+    from unmixnet.inference.session.calibration import SessionCalibration
 
 __all__ = ["ChamberStates", "WindowAnswer", "WindowModel"]
 

@@ -10,8 +10,25 @@ The modules, and the names that each lists in `__all__`, are public.
 True
 """
 
-from importlib import import_module
-from typing import Any
+from unmixnet.physics import (
+    ablated_flux,
+    adsorption,
+    advection,
+    closure,
+    conditions,
+    diagnose,
+    diffusion,
+    geometry,
+    maxwell_stefan,
+    quotient,
+    readout,
+    rollout,
+    source,
+    species,
+    state,
+    steady,
+    step,
+)
 
 __all__ = [
     "ablated_flux",
@@ -32,10 +49,3 @@ __all__ = [
     "steady",
     "step",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    """Load a law when it is first used, so that `unmixnet.physics` itself needs no jax."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module(f"{__name__}.{name}")

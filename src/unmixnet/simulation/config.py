@@ -206,12 +206,10 @@ class SimulationConfig(Section):
 def load_simulation(path: str | Path) -> SimulationConfig:
     """Read a simulation file.
 
-        >>> import unmixnet as um
-        >>> import os
-    from pathlib import Path
-        >>> _ = Path("nose.toml").write_text(um.example("enose"), encoding="utf-8")
-        >>> um.load_simulation("nose.toml").run.duration_s
-        180.0
+    >>> import pathlib, unmixnet as um
+    >>> _ = pathlib.Path("nose.toml").write_text(um.example("enose"), encoding="utf-8")
+    >>> um.load_simulation("nose.toml").run.duration_s
+    180.0
     """
     if not isinstance(path, str | os.PathLike):
         raise ConfigError(f"a {type(path).__name__} was given, expected a path", remedy="Give the path of a TOML file")

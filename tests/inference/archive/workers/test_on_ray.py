@@ -14,9 +14,8 @@ from tests.inference.archive.workers import study, work
 from tests.inference.bundle import tiny
 from unmixnet.errors import ConfigError, UnmixError
 from unmixnet.inference.archive import run as running
-from unmixnet.inference.archive.ray_workers import cluster
 from unmixnet.inference.archive.run import unmix_archive
-from unmixnet.inference.archive.workers import OnRay, spread
+from unmixnet.inference.archive.workers import OnRay, cluster, spread
 
 
 @pytest.mark.soak
