@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import griffe
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
@@ -153,6 +154,23 @@ def _as_page(path: Path) -> str:
     return f"# {path.name}\n\n`{name}`\n\n````{LANGUAGES.get(path.suffix, 'text')}\n{text}````\n"
 
 
+# ---------------------------------------------------------------- docstrings
+
+
+class Doctests(griffe.Extension):
+    """Shows examples in docstrings as code, where brackets are not taken for links."""
+
+    def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
+        """Fence the doctests of an object."""
+        if obj.docstring:
+            obj.docstring.value = fenced_doctests(obj.docstring.value)
+
+
+def fenced_doctests(text: str) -> str:
+    """A docstring with a fence around each of its doctests, which end at an empty line."""
+    return re.sub(r"(?m)^>>> (?:.+\n?)+", lambda block: f"```pycon\n{block[0].rstrip()}\n```\n", text)
+
+
 # ---------------------------------------------------------------- departures
 
 
@@ -160,9 +178,9 @@ def departures() -> str:
     """A list: file, and what its docstrings say under **Departure from the paper**."""
     lines = []
     for path in sorted(SOURCES.rglob("*.py")):
-        for said in _departures_of(path):
+        for departure in _departures_of(path):
             link = os.path.relpath(path, DOCS / "explanation")
-            lines.append(f"[{path.relative_to(SOURCES / 'unmixnet')}]({link})\n:   {said}\n")
+            lines.append(f"[{path.relative_to(SOURCES / 'unmixnet')}]({link})\n:   {departure}\n")
     return "\n".join(lines)
 
 
@@ -171,9 +189,9 @@ def _departures_of(path: Path) -> Iterator[str]:
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef)
     for node in (node for node in ast.walk(tree) if isinstance(node, kinds)):
         text = ast.get_docstring(node) or ""
-        for found in re.findall(r"\*\*Departures? from the paper\*\*:\s*(.+?)(?:\n\s*\n|\Z)", text, re.DOTALL):
-            said = " ".join(found.split())
-            yield said[:1].upper() + said[1:] if said[:1].isascii() else said  # ν is not N
+        for paragraph in re.findall(r"\*\*Departures? from the paper\*\*:\s*(.+?)(?:\n\s*\n|\Z)", text, re.DOTALL):
+            sentence = " ".join(paragraph.split())
+            yield sentence[:1].upper() + sentence[1:] if sentence[:1].isascii() else sentence  # ν is not N
 
 
 # ---------------------------------------------------------------- commands
@@ -209,12 +227,13 @@ def _walk(command: Any, path: str) -> Iterator[tuple[str, Any]]:
 
 
 def _command(command: Any, path: str) -> str:
-    said = textwrap.dedent(command.help or "").strip()
+    description = textwrap.dedent(command.help or "").strip()
     if getattr(command, "commands", None):
-        return f"## {path}\n\n{said}\n"
-    rows = [_row(one) for one in command.params if not getattr(one, "hidden", False) and "--help" not in one.opts]
+        return f"## {path}\n\n{description}\n"
+    shown = [part for part in command.params if not getattr(part, "hidden", False) and "--help" not in part.opts]
+    rows = [_row(part) for part in shown]
     table = ["| takes | meaning | default |", "|---|---|---|", *rows] if rows else []
-    return "\n".join([f"## {path}", "", said, "", *table, ""])
+    return "\n".join([f"## {path}", "", description, "", *table, ""])
 
 
 def _row(parameter: Any) -> str:
@@ -227,6 +246,6 @@ def _row(parameter: Any) -> str:
     # click marks "nothing" by an object of its own
     usual = isinstance(value, (str, int, float, Path)) and not isinstance(value, bool)
     default = "required" if parameter.required else f"`{value}`" if usual else ""
-    told = " ".join((getattr(parameter, "help", None) or "").split())
-    cells = (cell.replace("|", "\\|") for cell in (shown, told, default))
+    meaning = " ".join((getattr(parameter, "help", None) or "").split())
+    cells = (cell.replace("|", "\\|") for cell in (shown, meaning, default))
     return f"| {' | '.join(cells)} |"

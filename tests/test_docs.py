@@ -11,7 +11,7 @@ from studies.novelty.novelty import NoveltyRow
 from studies.simulator.coefficients import CoefficientError
 from studies.states.state_scores import StateScore
 from studies.tables.__main__ import LATER, PAGES, ROOT, filled
-from tests.pages.said import PAGES as SAID
+from tests.pages.page_text import PAGES as SAID
 from unmixnet.files.provenance import provenance
 from unmixnet.inference.scores import Row
 from unmixnet.training import losses

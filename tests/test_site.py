@@ -11,8 +11,10 @@ import pytest
 pytest.importorskip("mkdocs", reason="the site needs mkdocs-material; pip install 'unmixnet[docs]'")
 
 ROOT = Path(__file__).parents[1]
-ASKS = re.compile(r"""<(?:script|link|img|iframe|source|video|audio)\b[^>]*(?:src|href)=["']?(?:https?:)?//[^"'\s>]+""")
-STYLE_ASKS = re.compile(r"""(?:url\(|@import)\s*["']?(?:https?:)?//[^)"']+""")
+FETCHES = re.compile(
+    r"""<(?:script|link|img|iframe|source|video|audio)\b[^>]*(?:src|href)=["']?(?:https?:)?//[^"'\s>]+"""
+)
+STYLE_FETCHES = re.compile(r"""(?:url\(|@import)\s*["']?(?:https?:)?//[^)"']+""")
 
 
 def mkdocs(config: Path, site: Path) -> subprocess.CompletedProcess:
@@ -27,7 +29,7 @@ def mkdocs(config: Path, site: Path) -> subprocess.CompletedProcess:
         "--site-dir",
         str(site),
     ]
-    # a proxy that is not there: whoever asks the network fails
+    # a proxy that is not there: whatever uses the network fails
     nobody = dict.fromkeys(("http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY"), "http://127.0.0.1:9")
     environment = {**os.environ, **nobody, "NO_MKDOCS_2_WARNING": "1"}
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
@@ -41,10 +43,10 @@ def site(tmp_path_factory) -> Path:
     return folder
 
 
-def asked(folder: Path) -> list[str]:
+def fetched(folder: Path) -> list[str]:
     """Whatever a browser would fetch from elsewhere."""
-    pages = [found for page in folder.rglob("*.html") for found in ASKS.findall(page.read_text(encoding="utf-8"))]
-    return pages + [found for page in folder.rglob("*.css") for found in STYLE_ASKS.findall(page.read_text())]
+    pages = [link for page in folder.rglob("*.html") for link in FETCHES.findall(page.read_text(encoding="utf-8"))]
+    return pages + [link for page in folder.rglob("*.css") for link in STYLE_FETCHES.findall(page.read_text())]
 
 
 def test_every_page_of_the_folder_is_built(site):
@@ -53,8 +55,8 @@ def test_every_page_of_the_folder_is_built(site):
     assert [page for page in pages if not (site / page).is_file()] == []
 
 
-def test_a_browser_is_asked_to_fetch_nothing_from_elsewhere(site):
-    assert asked(site) == []
+def test_the_site_loads_nothing_from_other_servers(site):
+    assert fetched(site) == []
 
 
 @pytest.mark.parametrize(
@@ -65,9 +67,9 @@ def test_a_browser_is_asked_to_fetch_nothing_from_elsewhere(site):
         "<img alt=x src=http://example/a.png>",
     ],
 )
-def test_twin_a_page_that_asks_somebody_is_noticed(tmp_path, text):
+def test_twin_a_page_that_loads_something_is_noticed(tmp_path, text):
     (tmp_path / "page.html").write_text(text)
-    assert len(asked(tmp_path)) == 1
+    assert len(fetched(tmp_path)) == 1
 
 
 def test_the_page_of_departures_has_every_one_that_a_docstring_of_the_physics_names(site):
@@ -89,7 +91,7 @@ def test_the_page_of_commands_has_every_command_and_option(site):
 
     page = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     live = get_command(app).commands["live"]  # pyright: ignore
-    assert [option for one in live.params if not one.hidden for option in one.opts if option not in page] == []
+    assert [option for part in live.params if not part.hidden for option in part.opts if option not in page] == []
     assert all(f"unmixnet {name}<" in page for name in get_command(app).commands)  # pyright: ignore
 
 
@@ -131,6 +133,15 @@ def test_twin_a_name_without_a_place_is_noticed(site):
 def test_the_reference_has_docstrings_with_their_equations(site):
     page = (site / "reference" / "physics.html").read_text(encoding="utf-8")
     assert 'id="unmixnet.physics.adsorption"' in page and "θ̇ = Q θ" in page
+
+
+def test_examples_of_docstrings_are_shown_as_code(site):
+    from mkdocs_hooks import fenced_doctests
+
+    page = (site / "reference" / "python.html").read_text(encoding="utf-8")
+    assert '<span class="gp">&gt;&gt;&gt; </span>' in page
+    text = "First.\n\n>>> f([1])\n['a', 'b']\n\nLast."
+    assert fenced_doctests(text) == "First.\n\n```pycon\n>>> f([1])\n['a', 'b']\n```\n\nLast."
 
 
 def test_a_link_to_a_module_leads_into_the_reference(site):

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.pages.desk import commands
+from tests.pages.page_text import ROOT
 from tests.pages.plans import CHECKOUT, INSTALL, words_of
-from tests.pages.said import ROOT
+from tests.pages.workspace import commands
 from tests.released import CLEAN, wheel  # noqa: F401
 
 ONE_TEST = {"make test": "the_version_is_the_same", "make soak": "two_thousand_mixtures_sum_to_zero"}
@@ -31,8 +31,8 @@ def copy(tmp_path_factory) -> Path:
     if not all((ROOT / ".venv" / name).exists() for name in (*STAMPS, "../.git")):
         pytest.skip("needs a checkout that `make soak` has set up")
     folder = tmp_path_factory.mktemp("checkout")
-    told = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for name in filter(lambda name: (ROOT / name).is_file(), told.splitlines()):
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    for name in filter(lambda name: (ROOT / name).is_file(), tracked.splitlines()):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(ROOT / name, folder / name)
     vendor = "src/unmixnet/live/page/vendor"
@@ -52,12 +52,12 @@ def run(command: str, folder: Path) -> subprocess.CompletedProcess:
     words = words_of(command)
     programs = {"python": [sys.executable], "unmixnet": [sys.executable, "-m", "unmixnet"]}
     words[:1] = programs.get(words[0], words[:1])
-    one = {"PYTEST_ADDOPTS": f"-k {ONE_TEST[command]}"} if command in ONE_TEST else {}
-    return subprocess.run(words, cwd=folder, env=CLEAN | one, capture_output=True, text=True)
+    only = {"PYTEST_ADDOPTS": f"-k {ONE_TEST[command]}"} if command in ONE_TEST else {}
+    return subprocess.run(words, cwd=folder, env=CLEAN | only, capture_output=True, text=True)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("command", [one for one in commands(CHECKOUT) if one not in ASKS])
+@pytest.mark.parametrize("command", [command for command in commands(CHECKOUT) if command not in ASKS])
 def test_a_command_for_a_checkout_runs(copy, command):
     done = run(command, copy)
     assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
@@ -68,11 +68,11 @@ def test_a_command_for_a_checkout_runs(copy, command):
 @pytest.mark.parametrize("command", ASKS)
 def test_a_search_for_advisories_is_clean_or_says_that_nobody_answered(copy, command, measured):
     done = run(command, copy)
-    told = (done.stdout + done.stderr)[-3000:]
-    clean = done.returncode == 0 and "No known vulnerabilities found" in told
-    silent = done.returncode != 0 and re.search(r"not found on PyPI|ConnectionError|could not|404|resolve", told)
+    output = (done.stdout + done.stderr)[-3000:]
+    clean = done.returncode == 0 and "No known vulnerabilities found" in output
+    silent = done.returncode != 0 and re.search(r"not found on PyPI|ConnectionError|could not|404|resolve", output)
     measured("advisories", "none" if clean else "nobody answered" if silent else "found")
-    assert clean or silent, told
+    assert clean or silent, output
 
 
 # ---------------------------------------------------------------- installations

@@ -10,19 +10,19 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.inference.bundle.tiny import shared_home  # noqa: F401
-from tests.pages.desk import commands, desk, home, words_of  # noqa: F401
+from tests.pages.page_text import ROOT, with_page
 from tests.pages.plans import LONG_BLOCKS, QUICK, plan_of
-from tests.pages.said import ROOT, with_page
+from tests.pages.workspace import commands, home, words_of, workspace  # noqa: F401
 from unmixnet.cli import app
 
 
 @pytest.mark.parametrize("command", commands(QUICK))
-def test_a_short_command_runs(desk, home, command):  # noqa: F811
+def test_a_short_command_runs(workspace, home, command):  # noqa: F811
     done = CliRunner().invoke(app, words_of(command, home=home)[1:])
     assert done.exit_code in plan_of(command).codes, done.output
 
 
-def test_twin_a_short_command_that_fails_is_noticed(desk):  # noqa: F811
+def test_twin_a_short_command_that_fails_is_noticed(workspace):  # noqa: F811
     assert CliRunner().invoke(app, ["check", "nowhere.csv"]).exit_code not in plan_of("unmixnet check FILE…").codes
 
 
@@ -30,7 +30,7 @@ def test_twin_a_short_command_that_fails_is_noticed(desk):  # noqa: F811
 
 
 @pytest.mark.parametrize(("page", "block"), with_page("python"), ids=lambda value: value[:24])
-def test_python_of_the_pages_runs(desk, page, block, request):  # noqa: F811
+def test_python_of_the_pages_runs(workspace, page, block, request):  # noqa: F811
     if page == "README.md":
         pytest.skip("tests/test_readme.py runs it, and looks at what comes out")
     if page in LONG_BLOCKS:
@@ -47,7 +47,7 @@ def test_the_readme_has_no_python_but_what_its_own_test_runs():
 
 
 @pytest.mark.parametrize(("page", "block"), with_page("toml"), ids=lambda value: value[:24])
-def test_toml_of_the_pages_is_taken(desk, page, block, tmp_path):  # noqa: F811
+def test_toml_of_the_pages_is_taken(workspace, page, block, tmp_path):  # noqa: F811
     from unmixnet.recordings.reader import read_recording
     from unmixnet.simulation.config import parse_simulation
     from unmixnet.training.config import parse_training
@@ -59,12 +59,12 @@ def test_toml_of_the_pages_is_taken(desk, page, block, tmp_path):  # noqa: F811
     if "[training]" in block:
         assert parse_training(block).data.protocol == "simulated:unseen"
         return
-    told = tomllib.loads(block)
+    sidecar = tomllib.loads(block)
     rows = "\n".join(f"{10 * i},{20 + i % 3},{1 + i % 2}" for i in range(50))
-    (tmp_path / "run.csv").write_text(f"{told['time_column']},NO2,R1\n{rows}\n")
+    (tmp_path / "run.csv").write_text(f"{sidecar['time_column']},NO2,R1\n{rows}\n")
     (tmp_path / "run.toml").write_text(block)
     read = read_recording(tmp_path / "run.csv")
-    assert read.units == tuple(told["units"][name] for name in ("NO2", "R1")) and read.label is not None
+    assert read.units == tuple(sidecar["units"][name] for name in ("NO2", "R1")) and read.label is not None
 
 
 @pytest.mark.parametrize(("page", "block"), with_page("csv"), ids=lambda value: value[:24])
@@ -84,9 +84,9 @@ def test_manifests_of_the_pages_are_read(page, block, tmp_path):
 
 def not_on_the_page(tutorial: str) -> list[str]:
     """What the tutorial tells the reader to look for or to press, and the page does not show."""
-    told = re.findall(r"\*\*([^*]+)\*\*|(?<!\*)\*([^*\n]+)\*(?!\*)", tutorial)
+    named = re.findall(r"\*\*([^*]+)\*\*|(?<!\*)\*([^*\n]+)\*(?!\*)", tutorial)
     shown = "".join(path.read_text() for path in (ROOT / "src/unmixnet/live/page").glob("*.[hj]*"))
-    return [word for word in map("".join, told) if word not in shown]
+    return [word for word in map("".join, named) if word not in shown]
 
 
 def test_the_live_page_has_every_button_that_the_chemist_is_told_of():
@@ -107,8 +107,8 @@ def test_the_script_of_the_solver_finds_what_was_released(tmp_path):
     done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     numbers = re.findall(r"\[([^\]]+)\]", done.stdout.splitlines()[-1])
-    released, found = (np.array([float(one) for one in text.split()]) for text in numbers)
-    np.testing.assert_allclose(found, released, rtol=1e-6)
+    released, inferred = (np.array([float(number) for number in text.split()]) for text in numbers)
+    np.testing.assert_allclose(inferred, released, rtol=1e-6)
 
 
 def test_every_script_of_the_examples_is_run_here():

@@ -39,8 +39,8 @@ def _joined(text: str) -> list[str]:
 
 def in_sentences(page: str) -> list[str]:
     """Commands between single backquotes."""
-    found = re.findall(r"`([^`]+)`", _FENCE.sub("", page))
-    return [plain(" ".join(one.split())) for one in found if _STARTS.match(one)]
+    quoted = re.findall(r"`([^`]+)`", _FENCE.sub("", page))
+    return [plain(" ".join(text.split())) for text in quoted if _STARTS.match(text)]
 
 
 def plain(line: str) -> str:
@@ -50,15 +50,15 @@ def plain(line: str) -> str:
 
 def blocks(page: str, language: str) -> list[str]:
     """Blocks of a language, but for those that are filled in from a file."""
-    return [block for told, block in _FENCE.findall(page) if told == language and "--8<--" not in block]
+    return [block for marked, block in _FENCE.findall(page) if marked == language and "--8<--" not in block]
 
 
 def everywhere(reader: Callable[[str], list[str]]) -> list[str]:
     """What a reader finds on any page, each once."""
-    return sorted({one for page in PAGES for one in reader(page.read_text(encoding="utf-8"))})
+    return sorted({text for page in PAGES for text in reader(page.read_text(encoding="utf-8"))})
 
 
 def with_page(language: str) -> list[tuple[str, str]]:
     """Every block of a language with the name of its page."""
-    found = [(page, blocks(page.read_text(encoding="utf-8"), language)) for page in PAGES]
-    return [(page.relative_to(ROOT).as_posix(), block) for page, several in found for block in several]
+    pages = [(page, blocks(page.read_text(encoding="utf-8"), language)) for page in PAGES]
+    return [(page.relative_to(ROOT).as_posix(), block) for page, several in pages for block in several]

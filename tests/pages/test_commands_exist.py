@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from tests.pages.command_syntax import APPS, short_of_words, unknown, whole
+from tests.pages.page_text import ROOT, everywhere, in_blocks, in_sentences
 from tests.pages.plans import CHECKOUT, INSTALL, LIVE, LONG, PLANS, QUICK, plan_of
-from tests.pages.said import ROOT, everywhere, in_blocks, in_sentences
-from tests.pages.taken import APPS, short_of_words, unknown, whole
 
 BLOCKS, SENTENCES = everywhere(in_blocks), everywhere(in_sentences)
 
@@ -15,32 +15,32 @@ def test_pages_have_commands():
     assert len(BLOCKS) > 30 and len(SENTENCES) > 20
 
 
-@pytest.mark.parametrize("command", [one for one in BLOCKS if one.startswith(APPS)])
+@pytest.mark.parametrize("command", [command for command in BLOCKS if command.startswith(APPS)])
 def test_a_command_of_a_block_is_one_that_the_program_takes(command):
     assert unknown(command) == ""
 
 
-@pytest.mark.parametrize("command", [one for one in SENTENCES if one.startswith(APPS)])
+@pytest.mark.parametrize("command", [command for command in SENTENCES if command.startswith(APPS)])
 def test_a_command_of_a_sentence_exists(command):
     assert unknown(command) == "" or short_of_words(command), "a sentence need not say everything"
 
 
 @pytest.mark.parametrize(
-    ("command", "said"),
+    ("command", "problem"),
     [
         ("unmixnet unmixx FILE.csv", "no command"),
         ("unmixnet unmix FILE.csv --reports out", "--reports"),
         ("unmixnet live --port many", "integer"),
     ],
 )
-def test_twin_a_misspelt_command_is_noticed(command, said):
-    assert said in unknown(command)
+def test_twin_a_misspelt_command_is_noticed(command, problem):
+    assert problem in unknown(command)
 
 
 def test_every_make_target_of_the_pages_exists():
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    told = {one.split()[1] for one in (*BLOCKS, *SENTENCES) if one.startswith("make ")}
-    assert told and told <= targets
+    named = {command.split()[1] for command in (*BLOCKS, *SENTENCES) if command.startswith("make ")}
+    assert named and named <= targets
 
 
 # ---------------------------------------------------------------- somebody runs them
@@ -83,6 +83,6 @@ def test_twin_a_command_that_nobody_runs_is_noticed_wherever_it_stands():
 
 
 def test_every_plan_is_still_needed_and_has_a_test():
-    told = [plan_of(command) for command in (*BLOCKS, *SENTENCES)]
-    assert [plan.starts for plan in PLANS if plan not in told] == []
+    plans = [plan_of(command) for command in (*BLOCKS, *SENTENCES)]
+    assert [plan.starts for plan in PLANS if plan not in plans] == []
     assert {plan.how for plan in PLANS} == {QUICK, LONG, LIVE, CHECKOUT, INSTALL}

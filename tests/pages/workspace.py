@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.inference.bundle import tiny
+from tests.pages.command_syntax import whole
+from tests.pages.page_text import ROOT, everywhere, in_blocks, in_sentences
 from tests.pages.plans import plan_of, words_of
-from tests.pages.said import ROOT, everywhere, in_blocks, in_sentences
-from tests.pages.taken import whole
 from tests.recordings.server import Home, serving
 from tests.recordings.sound import uci
 from tests.recordings.test_fetch import ARCHIVE, offer_mixtures, zipped
@@ -19,8 +19,8 @@ from unmixnet.inference.bundle import find_bundle
 
 def commands(how: str) -> list[str]:
     """Commands of the pages that are run in one way."""
-    told = [*everywhere(in_blocks), *filter(whole, everywhere(in_sentences))]
-    return sorted({command for command in told if (plan := plan_of(command)) and plan.how == how})
+    written = [*everywhere(in_blocks), *filter(whole, everywhere(in_sentences))]
+    return sorted({command for command in written if (plan := plan_of(command)) and plan.how == how})
 
 
 def fill(folder: Path) -> Path:
@@ -63,9 +63,9 @@ def air(recording: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def desk(tmp_path_factory) -> Iterator[Path]:
+def workspace(tmp_path_factory) -> Iterator[Path]:
     """The folder, as the one in which the reader sits."""
-    folder, before = fill(tmp_path_factory.mktemp("desk")), Path.cwd()
+    folder, before = fill(tmp_path_factory.mktemp("workspace")), Path.cwd()
     os.chdir(folder)
     yield folder
     os.chdir(before)
@@ -80,4 +80,4 @@ def home() -> Iterator[str]:
         yield offering.url
 
 
-__all__ = ["commands", "desk", "home", "words_of"]
+__all__ = ["commands", "home", "words_of", "workspace"]

@@ -18,18 +18,18 @@ from tests.inference.bundle.tiny import shared_home  # noqa: F401
 from tests.live.boards import Board, lines
 from tests.live.broker import Broker
 from tests.live.faults import sound_line
-from tests.live.linked import linked
+from tests.live.server_process import linked
 from tests.model.tiny import model
-from tests.pages.desk import commands, desk, words_of  # noqa: F401
+from tests.pages.page_text import ROOT, with_page
 from tests.pages.plans import LIVE, LONG, LONG_BLOCKS, plan_of
-from tests.pages.said import ROOT, with_page
+from tests.pages.workspace import commands, words_of, workspace  # noqa: F401
 from unmixnet.training.calibration import FrozenSimulator
 
 
-def in_order(told: list[str]) -> list[str]:
+def in_order(commands: list[str]) -> list[str]:
     """Models before those who use them, calibrations before theirs, a run before its continuation."""
     first = ("unmixnet train", "unmixnet calibrate", "unmixnet export")
-    return sorted(told, key=lambda one: (not one.startswith(first), "--resume" in one, one))
+    return sorted(commands, key=lambda command: (not command.startswith(first), "--resume" in command, command))
 
 
 def program(words: list[str]) -> list[str]:
@@ -49,7 +49,7 @@ def cluster() -> Iterator[str]:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("command", in_order(commands(LONG)))
-def test_a_long_command_runs(desk, command, measured, request):  # noqa: F811
+def test_a_long_command_runs(workspace, command, measured, request):  # noqa: F811
     plan = plan_of(command)
     if plan.data:
         request.getfixturevalue("data_folder")
@@ -62,7 +62,7 @@ def test_a_long_command_runs(desk, command, measured, request):  # noqa: F811
 
 
 @pytest.mark.soak
-def test_twin_a_long_command_that_fails_is_noticed(desk):  # noqa: F811
+def test_twin_a_long_command_that_fails_is_noticed(workspace):  # noqa: F811
     words = words_of("unmixnet unmix nowhere.csv")
     assert subprocess.run(program(words), capture_output=True).returncode not in plan_of("unmixnet unmix").codes
 
@@ -112,7 +112,7 @@ def machines(command: str, folder: Path) -> Iterator[dict[str, str]]:
 
 @pytest.mark.soak
 @pytest.mark.parametrize("command", commands(LIVE))
-def test_a_live_command_prints_its_link_and_stores_what_it_hears(desk, command, tmp_path):  # noqa: F811
+def test_a_live_command_prints_its_link_and_stores_what_it_hears(workspace, command, tmp_path):  # noqa: F811
     store = tmp_path / "recordings.db"
     if "out/mine" in command and not Path("out/mine").exists():
         words = words_of("unmixnet train --folder my_recordings -o out/mine")
@@ -132,7 +132,9 @@ def test_a_live_command_prints_its_link_and_stores_what_it_hears(desk, command, 
 
 @pytest.mark.soak
 @pytest.mark.parametrize(
-    ("page", "block"), [one for one in with_page("python") if one[0] in LONG_BLOCKS], ids=lambda value: value[:24]
+    ("page", "block"),
+    [(page, block) for page, block in with_page("python") if page in LONG_BLOCKS],
+    ids=lambda value: value[:24],
 )
 def test_long_python_of_the_pages_runs(tmp_path, monkeypatch, page, block):
     """With a frozen simulator of three substances under the name that the page uses, and recipes for it."""
