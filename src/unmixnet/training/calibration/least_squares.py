@@ -7,7 +7,7 @@ A step that does not lower the loss is not taken.
 
 Why not SciPy: a recording depends on the coefficients of its own few substances, its strength and exposure and the
 gains of its session only, so that H is summed from small blocks, while `least_squares` with an exact solver wants the
-whole Jacobian, some hundred megabytes of zeros for SmellNet. H itself is needed besides, as the Fisher information.
+whole Jacobian, which is mostly zeros. H itself is needed besides, as the Fisher information.
 """
 
 from collections.abc import Callable
