@@ -11,8 +11,23 @@ from unmixnet.recordings.coherence import (
     coherence_matrix,
     draw_coherence,
     guaranteed_sparsity,
-    sparse_explanations,
 )
+
+
+def sparse_explanations(H: np.ndarray, y: np.ndarray, s: int, *, tolerance: float = 1e-9) -> tuple[np.ndarray, ...]:
+    """Every mixture of at most s components that explains y exactly, found by trying all supports.
+
+    A mixture is returned once, with its true support; exhaustive, so for small K only.
+    """
+    mixtures: list[np.ndarray] = []
+    for support in combinations(range(H.shape[1]), s):
+        part, *_ = np.linalg.lstsq(H[:, support], y, rcond=None)
+        if np.linalg.norm(H[:, support] @ part - y) <= tolerance * np.linalg.norm(y):
+            a = np.zeros(H.shape[1])
+            a[list(support)] = np.where(np.abs(part) > tolerance, part, 0)
+            if not any(np.allclose(a, other, atol=1e-7) for other in mixtures):
+                mixtures.append(a)
+    return tuple(mixtures)
 
 
 def _mu(H: np.ndarray) -> float:
@@ -55,8 +70,8 @@ def test_at_the_bound_two_mixtures_of_two_smell_the_same():
     assert _mu(H) == pytest.approx(1 / 3)
     first, second = np.array([0.5, 0.5, 0, 0]), np.array([0, 0, 0.5, 0.5])
     assert H @ first == pytest.approx(H @ second)
-    found = sparse_explanations(H, H @ first, 2)
-    assert len(found) == 2
+    mixtures = sparse_explanations(H, H @ first, 2)
+    assert len(mixtures) == 2
     assert guaranteed_sparsity(_mu(H)) == 1
 
 

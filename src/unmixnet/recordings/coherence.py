@@ -25,7 +25,6 @@ __all__ = [
     "coherence_matrix",
     "draw_coherence",
     "guaranteed_sparsity",
-    "sparse_explanations",
 ]
 
 
@@ -87,22 +86,6 @@ def guaranteed_sparsity(mu: float) -> int:
     while mu < 1 / (2 * s + 1) - 1e-12:
         s += 1
     return s
-
-
-def sparse_explanations(H: np.ndarray, y: np.ndarray, s: int, *, tolerance: float = 1e-9) -> tuple[np.ndarray, ...]:
-    """Every mixture of at most s components that explains y exactly, found by trying all supports.
-
-    A mixture is returned once, with its true support; exhaustive, so for small K only.
-    """
-    found: list[np.ndarray] = []
-    for support in combinations(range(H.shape[1]), s):
-        part, *_ = np.linalg.lstsq(H[:, support], y, rcond=None)
-        if np.linalg.norm(H[:, support] @ part - y) <= tolerance * np.linalg.norm(y):
-            a = np.zeros(H.shape[1])
-            a[list(support)] = np.where(np.abs(part) > tolerance, part, 0)
-            if not any(np.allclose(a, other, atol=1e-7) for other in found):
-                found.append(a)
-    return tuple(found)
 
 
 def draw_coherence(result: Coherence, *, above: float = 0.5) -> "Figure":

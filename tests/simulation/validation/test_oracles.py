@@ -3,12 +3,10 @@
 import pytest
 
 from unmixnet.simulation.validation import ORACLES, run
-from unmixnet.simulation.validation.cantera_flux import cantera_flux
 from unmixnet.simulation.validation.check import at_most, close
+from unmixnet.simulation.validation.diffusion import cantera_flux, krishna_wesselingh, mpmath_flux
 from unmixnet.simulation.validation.duncan_toor import PAIRS, duncan_toor, fick_bulbs, misses
-from unmixnet.simulation.validation.krishna_wesselingh import krishna_wesselingh
 from unmixnet.simulation.validation.langmuir import langmuir
-from unmixnet.simulation.validation.mpmath_flux import mpmath_flux
 from unmixnet.simulation.validation.splitting import danckwerts, danckwerts_outlet, radau
 from unmixnet.simulation.validation.stefan_tube import stefan_tube
 

@@ -1,4 +1,4 @@
-"""Published experiments and independent codes that the physics is compared with, one file each.
+"""Published experiments and independent codes that the physics is compared with.
 
 Every oracle calls the function that the rollout calls. `run` calls one of ORACLES.
 """
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 __all__ = ["ORACLES", "oracle", "run"]
 
 ORACLES = (
-    "cantera_flux.cantera_flux",
-    "mpmath_flux.mpmath_flux",
-    "krishna_wesselingh.krishna_wesselingh",
+    "diffusion.cantera_flux",
+    "diffusion.mpmath_flux",
+    "diffusion.krishna_wesselingh",
     "duncan_toor.duncan_toor",
     "stefan_tube.stefan_tube",
     "langmuir.langmuir",
