@@ -29,9 +29,9 @@ def folder(tmp_path_factory):
 def test_json_is_one_object_on_stdout_and_nothing_else(folder):
     done = run("audit", str(folder), "--json")
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert sum(verdict["copy_of"] is not None for verdict in found["verdicts"]) == 1
-    assert found["headline"] == "Of 7 recordings, 6 are distinct measurements; 1 are not."
+    report = json.loads(done.stdout)
+    assert sum(verdict["copy_of"] is not None for verdict in report["verdicts"]) == 1
+    assert report["headline"] == "Of 7 recordings, 6 are distinct measurements; 1 are not."
 
 
 def test_text_and_page_name_the_copy(folder, tmp_path):
@@ -48,11 +48,11 @@ def test_a_manifest_is_believed_where_it_names_label_session_and_split(folder, t
     rows = ["file,label,session,split"]
     rows += [f"{n}_{i}.csv,{n},day{i},{'test' if i == 2 else 'train'}" for n in ("coffee", "tea") for i in range(3)]
     (tmp_path / "manifest.csv").write_text("\n".join(rows) + "\n")
-    found = json.loads(run("audit", str(tmp_path), "--json", "--report", str(tmp_path / "page.html")).stdout)
-    assert [split["name"] for split in found["splits"]] == ["train", "test"]
-    assert len(found["sessions"]) == 3
-    assert {verdict["label"] for verdict in found["verdicts"]} == {"coffee100", "tea100"}
-    assert "tea_copy.csv" not in {verdict["file"] for verdict in found["verdicts"]}
+    report = json.loads(run("audit", str(tmp_path), "--json", "--report", str(tmp_path / "page.html")).stdout)
+    assert [split["name"] for split in report["splits"]] == ["train", "test"]
+    assert len(report["sessions"]) == 3
+    assert {verdict["label"] for verdict in report["verdicts"]} == {"coffee100", "tea100"}
+    assert "tea_copy.csv" not in {verdict["file"] for verdict in report["verdicts"]}
 
 
 @pytest.mark.parametrize("kind", ["nothing", "file", "empty"])

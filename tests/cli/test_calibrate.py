@@ -63,10 +63,10 @@ def test_the_command_prints_one_object_and_leaves_a_frozen_simulator_with_its_re
 def test_every_law_is_scored_in_and_out_of_sample_without_nuisances_first(made):
     _, printed = made
     for law in ("physics", "linear", "pure mean", "constant"):
-        ways = [(one["where"], one["levels"]) for one in printed["scores"] if one["law"] == law]
+        ways = [(score["where"], score["levels"]) for score in printed["scores"] if score["law"] == law]
         assert ways[0] == ("in sample", "none")
         assert ("test", "none") in ways
-    assert all(one["hi"] >= one["total"] >= one["lo"] for one in printed["scores"])
+    assert all(score["hi"] >= score["total"] >= score["lo"] for score in printed["scores"])
 
 
 def test_labels_of_test_recordings_do_not_touch_the_simulator(made, tmp_path, monkeypatch, capsys):
@@ -75,7 +75,9 @@ def test_labels_of_test_recordings_do_not_touch_the_simulator(made, tmp_path, mo
     assert inside([*COMMAND, str(tmp_path / "sim")], monkeypatch) == 0
     other = json.loads(capsys.readouterr().out)
     assert other["sha256"] == printed["sha256"]
-    mine, theirs = ([s["total"] for s in one["scores"] if s["where"] == "test"] for one in (printed, other))
+    mine, theirs = (
+        [score["total"] for score in report["scores"] if score["where"] == "test"] for report in (printed, other)
+    )
     assert mine != theirs
 
 

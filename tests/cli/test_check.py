@@ -50,7 +50,7 @@ def test_json_is_exactly_one_object_on_stdout(files):
     done = run("check", *files.values(), "--json")
     answer = json.loads(done.stdout)
     assert answer["summary"]["files"] == 4 and answer["summary"]["refused"] == 1
-    refusal = next(one for one in answer["files"] if one["refusal"])["refusal"]
+    refusal = next(file for file in answer["files"] if file["refusal"])["refusal"]
     assert (refusal["code"], refusal["line"]) == ("ragged-row", 42)
     assert refusal["seen"] and refusal["expected"] and refusal["remedy"]
     assert answer["exit_code"] == done.returncode == 2

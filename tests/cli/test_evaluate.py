@@ -24,8 +24,11 @@ def fresh(tmp_path_factory) -> str:
 
 def test_json_is_one_object(model, fresh, monkeypatch, capsys):
     assert inside(["evaluate", model, fresh, "--json"], monkeypatch) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["recordings"] == 12 and {row["model"] for row in told["rows"]} == {"perceptron", "mean of training"}
+    evaluation = json.loads(capsys.readouterr().out)
+    assert evaluation["recordings"] == 12 and {row["model"] for row in evaluation["rows"]} == {
+        "perceptron",
+        "mean of training",
+    }
 
 
 def test_tables_for_people_name_the_null(model, fresh, monkeypatch, capsys):

@@ -82,8 +82,8 @@ def test_the_second_command_finds_the_programs_of_the_first(tmp_path):
     def run() -> tuple[set[str], int]:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, cwd=tmp_path)
         assert done.returncode == 0, done.stderr
-        found = {path.name for path in (tmp_path / "kept" / "xla").glob("*-cache")}
-        return found, done.stderr.count("compilation cache hit")
+        kept = {path.name for path in (tmp_path / "kept" / "xla").glob("*-cache")}
+        return kept, done.stderr.count("compilation cache hit")
 
     first, hits = run()
     assert first and hits == 0

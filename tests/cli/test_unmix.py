@@ -19,11 +19,11 @@ def model() -> str:
 def test_json_is_one_object_with_an_answer_for_every_file(model, monkeypatch, capsys):
     files = [str(tiny.folder() / name) for name in ("s0_0.csv", "s1_3.csv")]
     assert inside(["unmix", *files, "--model", model, "--json"], monkeypatch) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [one["recording"] for one in told["answers"]] == files
-    for one in told["answers"]:
-        assert sum(part["share"] for part in one["components"]) == pytest.approx(1, abs=1e-3)
-        assert "states" not in one
+    printed = json.loads(capsys.readouterr().out)
+    assert [answer["recording"] for answer in printed["answers"]] == files
+    for answer in printed["answers"]:
+        assert sum(part["share"] for part in answer["components"]) == pytest.approx(1, abs=1e-3)
+        assert "states" not in answer
 
 
 def test_a_table_for_people_and_a_page(model, monkeypatch, capsys, tmp_path):
@@ -37,8 +37,8 @@ def test_a_table_for_people_and_a_page(model, monkeypatch, capsys, tmp_path):
 def test_refinement_is_reported(model, monkeypatch, capsys):
     file = str(tiny.folder() / "s0_0.csv")
     assert inside(["unmix", file, "--model", model, "--refine", "2", "--json", "--states"], monkeypatch) == 0
-    (one,) = json.loads(capsys.readouterr().out)["answers"]
-    assert any("Refined by 2 steps" in finding for finding in one["findings"]) and one["states"]["cells"]
+    (answer,) = json.loads(capsys.readouterr().out)["answers"]
+    assert any("Refined by 2 steps" in finding for finding in answer["findings"]) and answer["states"]["cells"]
 
 
 def test_one_bad_file_does_not_hide_the_good_ones(model, monkeypatch, capsys, tmp_path):
@@ -52,8 +52,8 @@ def test_one_bad_file_does_not_hide_the_good_ones(model, monkeypatch, capsys, tm
     out = capsys.readouterr()
     answers = json.loads(out.out)["answers"]
     expected = ("empty", "there is no channel VOC; the file has NO2, H2S, CO", "Record for 10 s or longer")
-    for one, part in zip(answers, expected, strict=False):
-        assert part in one["error"] and part in out.err
+    for answer, part in zip(answers, expected, strict=False):
+        assert part in answer["error"] and part in out.err
     assert "error" not in answers[3] and "Traceback" not in out.err
 
 

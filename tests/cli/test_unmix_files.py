@@ -16,7 +16,7 @@ from .commands import inside
 
 
 @dataclass(frozen=True)
-class Told:
+class Printed:
     """What a command printed of some files."""
 
     answers: dict[str, dict]
@@ -29,7 +29,7 @@ def clean_air(rows: int = 600, seed: int = 7) -> str:
     setting, rng = Setting(), np.random.default_rng(seed)
     level = CLEAN_AIR + drift(setting).offset[-1]
     counts = FULL_SCALE_COUNTS / (1 + np.exp(-level)) + noise_counts(4) * rng.normal(size=(rows, 4))
-    lines = [f"{row / 10:g}," + ",".join(str(round(x)) for x in found) for row, found in enumerate(counts)]
+    lines = [f"{row / 10:g}," + ",".join(str(round(x)) for x in readings) for row, readings in enumerate(counts)]
     return "\n".join(["time_s," + ",".join(f"MOX{m} [counts]" for m in range(1, 5)), *lines, ""])
 
 
@@ -51,7 +51,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def told(folder) -> Told:
+def printed(folder) -> Printed:
     """One command for all files, so that it compiles once."""
     out, err = io.StringIO(), io.StringIO()
     files = sorted(folder.glob("*.csv"))
@@ -62,25 +62,25 @@ def told(folder) -> Told:
     ):
         code = inside(["unmix", *map(str, files), "--model", "simulated", "--json"], patch)
     answers = json.loads(out.getvalue())["answers"]
-    return Told({path.stem: answer for path, answer in zip(files, answers, strict=True)}, code, err.getvalue())
+    return Printed({path.stem: answer for path, answer in zip(files, answers, strict=True)}, code, err.getvalue())
 
 
-def test_the_packaged_example_is_what_it_is_said_to_be(told):
-    answer = told.answers["example"]
-    found = {part["name"]: part for part in answer["components"]}
+def test_the_packaged_example_is_the_mixture_of_its_name(printed):
+    answer = printed.answers["example"]
+    components = {part["name"]: part for part in answer["components"]}
     assert answer["verdict"] == "mixture"
-    assert set(sorted(found, key=lambda name: -found[name]["share"])[:2]) == {"peach", "garlic"}
+    assert set(sorted(components, key=lambda name: -components[name]["share"])[:2]) == {"peach", "garlic"}
     for name in ("peach", "garlic"):
-        assert found[name]["low"] <= 0.5 <= found[name]["high"]
+        assert components[name]["low"] <= 0.5 <= components[name]["high"]
 
 
-def test_clean_air_holds_nothing_above_background(told):
-    assert told.answers["air"]["verdict"] == "nothing above background"
-    assert told.answers["air"]["strength"] < 0.1 * told.answers["example"]["strength"]
+def test_clean_air_holds_nothing_above_background(printed):
+    assert printed.answers["air"]["verdict"] == "nothing above background"
+    assert printed.answers["air"]["strength"] < 0.1 * printed.answers["example"]["strength"]
 
 
-def test_a_line_that_was_cut_is_set_aside_and_said(told):
-    answer = told.answers["last_line_cut"]
+def test_a_line_that_was_cut_is_left_out_and_reported(printed):
+    answer = printed.answers["last_line_cut"]
     assert answer["verdict"] == "mixture"
     assert any("line 601" in finding and "has no line end" in finding for finding in answer["findings"])
 
@@ -95,12 +95,12 @@ def test_a_line_that_was_cut_is_set_aside_and_said(told):
         ("header", "line 1: a header and no complete row", "copy the file again"),
     ],
 )
-def test_a_file_that_cannot_be_answered_is_named_with_what_to_try(told, folder, name, problem, remedy):
-    error = told.answers[name]["error"]
+def test_a_file_that_cannot_be_answered_is_named_with_what_to_try(printed, folder, name, problem, remedy):
+    error = printed.answers[name]["error"]
     assert error.startswith(str(folder / f"{name}.csv"))
-    assert problem in error and remedy in error and error in told.errors
+    assert problem in error and remedy in error and error in printed.errors
 
 
-def test_bad_files_are_told_by_the_exit_code_and_never_by_a_traceback(told):
-    assert told.code == 2
-    assert "Traceback" not in told.errors
+def test_bad_files_change_the_exit_code_and_never_by_a_traceback(printed):
+    assert printed.code == 2
+    assert "Traceback" not in printed.errors
