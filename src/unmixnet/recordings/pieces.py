@@ -120,7 +120,7 @@ def read_pieces(
     data: Dataset, pieces: Sequence[Piece], tick: Callable[[], None] = lambda: None
 ) -> tuple[Recording, ...]:
     """Recordings of pieces, with the labels that the protocol gives them."""
-    found = []
+    recordings = []
     for piece in pieces:
         if piece.start is not None:
             raise ConfigError(
@@ -128,6 +128,6 @@ def read_pieces(
                 where=piece.path,
                 remedy="Choose a protocol of smellnet-mixture, smellnet-base, simulated or folder",
             )
-        found.append(data.read(Entry(piece.path, "", piece.label, piece.session)))
+        recordings.append(data.read(Entry(piece.path, "", piece.label, piece.session)))
         tick()
-    return tuple(found)
+    return tuple(recordings)

@@ -168,12 +168,12 @@ def measured(data: Dataset) -> dict[str, tuple[Piece, ...]]:
         return {split: _pieces(data.of(split)) for split in data.splits}
     entries = [entry for entry in data.entries if entry.split != "training_seen" and entry.label is not None]
     verdicts = judge_files([audited_entry(data, entry) for entry in entries])
-    found: dict[str, list[Piece]] = {split: [] for split in data.splits if split != "training_seen"}
+    by_split: dict[str, list[Piece]] = {split: [] for split in data.splits if split != "training_seen"}
     for entry, verdict in zip(entries, verdicts, strict=True):
         if verdict.clean:
-            told = None if verdict.session is None else str(verdict.session)
-            found[entry.split].append(Piece(entry.path, entry.label, entry.session or told))
-    return {split: tuple(pieces) for split, pieces in found.items()}
+            from_id = None if verdict.session is None else str(verdict.session)
+            by_split[entry.split].append(Piece(entry.path, entry.label, entry.session or from_id))
+    return {split: tuple(pieces) for split, pieces in by_split.items()}
 
 
 def _pieces(entries: Sequence[Entry]) -> tuple[Piece, ...]:

@@ -149,15 +149,15 @@ def _noise_parents(unique: Sequence[tuple[AuditedFile, FileVerdict]]) -> dict[st
     """
     real = [item for item, verdict in unique if verdict.kind is Kind.REAL]
     by_id = {identity: item.file for item in real if (identity := id_of(item.file)) is not None}
-    found: dict[str, str] = {}
+    parents: dict[str, str] = {}
     for item, verdict in unique:
         if verdict.kind is not Kind.WHITE_NOISE:
             continue
         timed = verdict.time_h is not None
         parent = by_id.get(id_of(item.file) or "") if timed else _nearest_level(item, real)
         if parent is not None:
-            found[item.file] = parent
-    return found
+            parents[item.file] = parent
+    return parents
 
 
 def _nearest_level(item: AuditedFile, real: Sequence[AuditedFile]) -> str | None:

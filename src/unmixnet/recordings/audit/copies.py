@@ -92,21 +92,21 @@ def matches(
     level = np.stack([item.level for item in parents])
     scale = np.maximum(level.std(axis=0), 1e-9)
     place = {item.file: i for i, item in enumerate(parents)}
-    found: dict[str, Match] = {}
+    matches: dict[str, Match] = {}
     for child in children:
         near = np.argsort(np.linalg.norm((level - child.level) / scale, axis=1), kind="stable")
         near = near[near != place.get(child.file, -1)][:_CANDIDATES]
         if len(near):
             own = change_spectrum(child.recording.readings, size)
             i, correlation, lag = best_match(own, spectra[near], len(child.recording))
-            found[child.file] = Match(parents[near[i]].file, correlation, lag)
+            matches[child.file] = Match(parents[near[i]].file, correlation, lag)
         tick()
-    return found
+    return matches
 
 
-def later_of_pairs(found: Mapping[str, Match], order: Mapping[str, int]) -> dict[str, Match]:
+def later_of_pairs(matches: Mapping[str, Match], order: Mapping[str, int]) -> dict[str, Match]:
     """Of two files that follow each other, keep the later one as the copy."""
-    return {file: match for file, match in found.items() if order[match.file] < order[file]}
+    return {file: match for file, match in matches.items() if order[match.file] < order[file]}
 
 
 def _is_numbered(file: str) -> bool:

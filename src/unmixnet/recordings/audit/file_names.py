@@ -30,8 +30,8 @@ _MS_PER_H = 3.6e6
 
 def id_of(file: str) -> str | None:
     """The last dotted part of the file name, after the first, that has 8 lower-case letters or digits."""
-    found = _ID.findall(PurePosixPath(file).name)
-    return found[-1] if found else None
+    ids = _ID.findall(PurePosixPath(file).name)
+    return ids[-1] if ids else None
 
 
 def counter_ms(identity: str) -> int | None:
@@ -98,7 +98,7 @@ def conflicts(recordings: Sequence[AuditedFile]) -> dict[str, tuple[str, ...]]:
     for item in recordings:
         if (recipe := recipe_name(item.recording.label)) is not None:
             by_bytes[item.digest].add(recipe)
-    found: dict[str, tuple[str, ...]] = {}
+    by_file: dict[str, tuple[str, ...]] = {}
     for item in recordings:
         own = recipe_name(item.recording.label)
         if own is None:
@@ -107,8 +107,8 @@ def conflicts(recordings: Sequence[AuditedFile]) -> dict[str, tuple[str, ...]]:
         claims += _folder_claims(item, known)
         claims += [f"a file with the same bytes says {other}" for other in sorted(by_bytes[item.digest] - {own})]
         if claims:
-            found[item.file] = tuple(claims)
-    return found
+            by_file[item.file] = tuple(claims)
+    return by_file
 
 
 def odd_sum(item: AuditedFile) -> float | None:
@@ -119,11 +119,11 @@ def odd_sum(item: AuditedFile) -> float | None:
 
 def supports(recordings: Sequence[AuditedFile]) -> dict[str, set[frozenset[str]]]:
     """The sets of components that occur in each split."""
-    found: dict[str, set[frozenset[str]]] = defaultdict(set)
+    by_split: dict[str, set[frozenset[str]]] = defaultdict(set)
     for item in recordings:
         if item.recording.label is not None:
-            found[item.split].add(item.recording.label.support)
-    return dict(found)
+            by_split[item.split].add(item.recording.label.support)
+    return dict(by_split)
 
 
 def shared_supports(recordings: Sequence[AuditedFile], by_split: Mapping[str, set[frozenset[str]]]) -> dict[str, int]:

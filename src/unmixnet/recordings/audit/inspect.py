@@ -112,13 +112,13 @@ def _off_grid(recordings: Sequence[AuditedFile]) -> dict[str, tuple[str, ...]]:
     by_array: dict[tuple[str, ...], dict[str, tuple[int, ...]]] = defaultdict(dict)
     for item in recordings:
         by_array[item.recording.channels][item.file] = decimals(item.recording.readings)
-    found: dict[str, tuple[str, ...]] = {}
+    signs: dict[str, tuple[str, ...]] = {}
     for channels, places in by_array.items():
         usual = usual_decimals(list(places.values()))
         for file, used in places.items():
             if off := off_grid_channels(used, usual, channels):
-                found[file] = (f"finer values than the converter writes ({', '.join(off)})",)
-    return found
+                signs[file] = (f"finer values than the converter writes ({', '.join(off)})",)
+    return signs
 
 
 def _trusted_times(files: Sequence[str], computed: Collection[str]) -> dict[str, float]:
@@ -150,13 +150,13 @@ def _sessions(verdicts: Sequence[FileVerdict]) -> tuple[Session, ...]:
     for verdict in verdicts:
         if verdict.session is not None and verdict.clean:
             by_number[verdict.session].append(verdict)
-    found = []
+    summaries = []
     for number, members in sorted(by_number.items()):
         times = [member.time_h for member in members if member.time_h is not None]
         labels = {member.label for member in members}
         start, end = (min(times), max(times)) if times else (None, None)
-        found.append(Session(number, start, end, len(members), len(labels)))
-    return tuple(found)
+        summaries.append(Session(number, start, end, len(members), len(labels)))
+    return tuple(summaries)
 
 
 def _splits(recordings: Sequence[AuditedFile], verdicts: Sequence[FileVerdict]) -> tuple[SplitSummary, ...]:
@@ -164,13 +164,13 @@ def _splits(recordings: Sequence[AuditedFile], verdicts: Sequence[FileVerdict]) 
     clean = [item for item, verdict in zip(recordings, verdicts, strict=True) if verdict.kind is Kind.REAL]
     by_split = supports(clean)
     shared = shared_supports([item for item in clean if by_file[item.file].copy_of is None], by_split)
-    found = []
+    summaries = []
     for name in dict.fromkeys(item.split for item in recordings):
         digests = [item.digest for item in recordings if item.split == name]
         members = [verdict for verdict in verdicts if verdict.split == name]
         others = {item.digest for item in recordings if item.split != name}
         kinds = [member.kind for member in members]
-        found.append(
+        summaries.append(
             SplitSummary(
                 name=name,
                 files=len(members),
@@ -184,4 +184,4 @@ def _splits(recordings: Sequence[AuditedFile], verdicts: Sequence[FileVerdict]) 
                 shared_supports=None if is_training(name) else shared.get(name),
             )
         )
-    return tuple(found)
+    return tuple(summaries)

@@ -41,14 +41,14 @@ def nearest_in_time(
 def proximity(recordings: Sequence[AuditedFile], times_h: Mapping[str, float]) -> tuple[Proximity, ...]:
     """How close in time each test split lies to training."""
     trains = [item for item in recordings if is_training(item.split)]
-    found = []
+    near_in_time = []
     for split in _test_splits(recordings):
         pairs = nearest_in_time([item for item in recordings if item.split == split], trains, times_h)
         if pairs:
             minutes = np.array([minutes for _, _, minutes in pairs])
             near = int(np.sum(minutes <= 10))
-            found.append(Proximity(split, len(pairs), float(np.median(minutes)), near))
-    return tuple(found)
+            near_in_time.append(Proximity(split, len(pairs), float(np.median(minutes)), near))
+    return tuple(near_in_time)
 
 
 def leaks(recordings: Sequence[AuditedFile], times_h: Mapping[str, float], *, seed: int = 0) -> tuple[Leak, ...]:
@@ -57,11 +57,11 @@ def leaks(recordings: Sequence[AuditedFile], times_h: Mapping[str, float], *, se
     for item in recordings:
         if item.recording.label is not None:
             by_array[item.recording.channels].append(item)
-    found: list[Leak] = []
+    revealing: list[Leak] = []
     for channels, group in by_array.items():
         for name, trains, tests in _trials(group, seed):
-            found += _score_sources(", ".join(channels), name, trains, tests, times_h, seed)
-    return tuple(found)
+            revealing += _score_sources(", ".join(channels), name, trains, tests, times_h, seed)
+    return tuple(revealing)
 
 
 def _score_sources(
@@ -84,16 +84,16 @@ def _score_sources(
     def leak(source: str, guess: np.ndarray, truth: np.ndarray, *, reference: bool = False) -> Leak:
         return Leak(channels, source, metric, score(guess, truth), null, name, len(truth), reference)
 
-    found = []
+    scored = []
     pairs = nearest_in_time(tests, trains, times_h)
     if len(pairs) >= _FEWEST:
         near = _ratios([train for _, train, _ in pairs], components)
         truth = _ratios([test for test, _, _ in pairs], components)
-        found.append(leak("the training recording nearest in time", near, truth))
+        scored.append(leak("the training recording nearest in time", near, truth))
     for source, features, reference in _sources(trains[0]):
         guess = _trees(trains, A, tests, features, classes, seed)
-        found.append(leak(source, guess, B, reference=reference))
-    return found
+        scored.append(leak(source, guess, B, reference=reference))
+    return scored
 
 
 def _sources(example: AuditedFile) -> list[tuple[str, Features, bool]]:
@@ -101,13 +101,13 @@ def _sources(example: AuditedFile) -> list[tuple[str, Features, bool]]:
     units = np.array(example.recording.units)
     surroundings = np.isin(units, list(ENVIRONMENT_UNITS))
     gas = ~surroundings
-    found: list[tuple[str, Features, bool]] = [
+    sources: list[tuple[str, Features, bool]] = [
         ("the first sample of the gas channels alone", lambda item: item.recording.readings[0, gas], False)
     ]
     if np.any(surroundings):
-        found.append(("temperature, pressure and humidity alone", lambda item: item.level[surroundings], False))
+        sources.append(("temperature, pressure and humidity alone", lambda item: item.level[surroundings], False))
     return [
-        *found,
+        *sources,
         ("the whole recording: mean and spread of the gas channels", _level_and_spread(gas), True),
     ]
 

@@ -55,11 +55,11 @@ def write_page(report: AuditReport, target: str | Path) -> None:
 
 def render_page(report: AuditReport, recall: Callable[[str], Recording]) -> str:
     """The page as text; `recall` gives the recording of a file."""
-    found = statements(report)
+    findings = statements(report)
     sections = [
         _summary(report),
-        _cards([item for item in found if item.weight != "good"]),
-        _in_order([item for item in found if item.weight == "good"]),
+        _cards([item for item in findings if item.weight != "good"]),
+        _in_order([item for item in findings if item.weight == "good"]),
         _composition(report),
         _timeline(report),
         _examples(report, recall),
@@ -92,10 +92,10 @@ def _summary(report: AuditReport) -> str:
     )
 
 
-def _cards(found: list[Statement]) -> str:
-    if not found:
+def _cards(findings: list[Statement]) -> str:
+    if not findings:
         return "<h2>What we found</h2><p>Nothing that should worry you.</p>"
-    return "<h2>What we found</h2>" + "".join(_card(item) for item in found)
+    return "<h2>What we found</h2>" + "".join(_card(item) for item in findings)
 
 
 def _card(item: Statement) -> str:
@@ -115,10 +115,10 @@ def _some_files(files: tuple[str, ...], most: int = 8) -> str:
     return f"<details><summary>Show files ({len(files):,})</summary><ul>{names}{rest}</ul></details>"
 
 
-def _in_order(found: list[Statement]) -> str:
-    if not found:
+def _in_order(findings: list[Statement]) -> str:
+    if not findings:
         return ""
-    items = "".join(f"<li><b>{escape(item.title)}.</b> {escape(item.what)}</li>" for item in found)
+    items = "".join(f"<li><b>{escape(item.title)}.</b> {escape(item.what)}</li>" for item in findings)
     return f'<h2>What is in order</h2><ul class="ok">{items}</ul>'
 
 
@@ -149,12 +149,12 @@ def _examples(report: AuditReport, recall: Callable[[str], Recording]) -> str:
             continue
         picture = draw_pair(recall(example.file), recall(example.parent), example)
         agreement = example.correlation
-        told = f" Its small changes agree with the measured ones, r = {agreement:.2f}." if agreement else ""
+        agreement_text = f" Its small changes agree with the measured ones, r = {agreement:.2f}." if agreement else ""
         colour = "#8d5a97" if kind is Kind.WHITE_NOISE else "#e4572e"
         shown.append(
             f'<div class="figure"><b>{title}</b><p class="sub">{_key("#9fb3bd")}measured: '
             f"<code>{escape(example.parent)}</code><br>{_key(colour)}computed: "
-            f"<code>{escape(example.file)}</code>.{told}</p>{picture}</div>"
+            f"<code>{escape(example.file)}</code>.{agreement_text}</p>{picture}</div>"
         )
     if not shown:
         return ""

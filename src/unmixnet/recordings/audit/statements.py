@@ -40,10 +40,10 @@ def headline(report: AuditReport) -> str:
 def statements(report: AuditReport) -> tuple[Statement, ...]:
     """Every finding, the serious ones first."""
     makers = (_computed, _copies, _close_in_time, _supports, _conflicts, _sums, _rates, _health, _refused, _sessions)
-    found = [statement for make in makers for statement in make(report)]
-    found += [_leak(leak) for leak in report.leaks if leak.reveals and not leak.reference]
+    every = [statement for make in makers for statement in make(report)]
+    every += [_leak(leak) for leak in report.leaks if leak.reveals and not leak.reference]
     rank = {"serious": 0, "notice": 1, "good": 2}
-    return tuple(sorted(found, key=lambda statement: rank[statement.weight]))
+    return tuple(sorted(every, key=lambda statement: rank[statement.weight]))
 
 
 def _computed(report: AuditReport) -> list[Statement]:
@@ -89,7 +89,7 @@ def _copies(report: AuditReport) -> list[Statement]:
 
 
 def _close_in_time(report: AuditReport) -> list[Statement]:
-    found = []
+    cases = []
     for item in report.proximity:
         near = item.within_10_minutes > item.recordings / 2
         what = (
@@ -97,7 +97,7 @@ def _close_in_time(report: AuditReport) -> list[Statement]:
             f"{_duration(item.median_minutes)} of a training recording."
         )
         if near:
-            found.append(
+            cases.append(
                 Statement(
                     "serious",
                     f"{item.split} was recorded minutes away from training",
@@ -108,16 +108,16 @@ def _close_in_time(report: AuditReport) -> list[Statement]:
                 )
             )
         else:
-            found.append(Statement("good", f"{item.split} is well apart from training in time", what))
-    return found
+            cases.append(Statement("good", f"{item.split} is well apart from training in time", what))
+    return cases
 
 
 def _supports(report: AuditReport) -> list[Statement]:
-    found = []
+    cases = []
     for split in report.splits:
         if split.shared_supports and "unseen" in split.name.lower():
             distinct = split.real - split.copies_within
-            found.append(
+            cases.append(
                 Statement(
                     "serious",
                     f"{split.name} holds combinations that training has seen",
@@ -127,7 +127,7 @@ def _supports(report: AuditReport) -> list[Statement]:
                     "Test new combinations by leaving whole sets of components out of training.",
                 )
             )
-    return found
+    return cases
 
 
 def _conflicts(report: AuditReport) -> list[Statement]:
@@ -186,10 +186,10 @@ def _health(report: AuditReport) -> list[Statement]:
         ill = [what for what in verdict.unhealthy if not what.endswith(ChannelHealth.UNIT_UNKNOWN)]
         broken += [(verdict.file, what) for what in ill]
         unnamed += [(verdict.file, what) for what in verdict.unhealthy if what not in ill]
-    found = _broken(broken) if broken else []
+    cases = _broken(broken) if broken else []
     if not broken:
-        found = [Statement("good", "All channels work", "No dead, stuck, saturated or missing channel.")]
-    return [*found, *_unnamed(unnamed)]
+        cases = [Statement("good", "All channels work", "No dead, stuck, saturated or missing channel.")]
+    return [*cases, *_unnamed(unnamed)]
 
 
 def _broken(cases: list[tuple[str, str]]) -> list[Statement]:

@@ -91,11 +91,11 @@ OSMELL = Format(
 )
 
 
-def write_osmell(path: str | Path, recording: Recording, events: Sequence[OsmellEvent] = (), **said: Any) -> Path:
+def write_osmell(path: str | Path, recording: Recording, events: Sequence[OsmellEvent] = (), **details: Any) -> Path:
     """Write a recording; the arguments are those of `osmell_bytes`."""
     path = Path(path)
     with replacing(path) as part:
-        part.write_bytes(osmell_bytes(recording, events, **said))
+        part.write_bytes(osmell_bytes(recording, events, **details))
     return path
 
 
