@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from unmixnet.training.config import TrainConfig
     from unmixnet.training.few_shot import FewShotModel
     from unmixnet.training.few_shot import Watch as StageWatch
-    from unmixnet.training.trainer import Fit
+    from unmixnet.training.make_bundle import TrainedBundle
 
 __all__ = ["learn_folder", "train"]
 
@@ -53,21 +53,18 @@ def train(
     chosen = _with(load_training(config), seed, folder)
     run = output or Path("runs") / config.stem
     _check_free(run, resume)
-    with spinner("starting"):
-        from unmixnet.model.predict import single_precision
     again = f"unmixnet train {config} -o {run} --resume"
     try:
-        with single_precision():
-            result, fit = _run(chosen, config.stem, run, resume, data)
+        trained = _run(chosen, config.stem, run, resume, data)
     except KeyboardInterrupt:  # outside an epoch: while reading, or while calibrating
         message("Stopped. Continue with ", bold(again))
         raise typer.Exit(130) from None
     if as_json:
-        print_json("unmixnet.train/1", result)
-    elif not fit.interrupted:
-        _show(result, fit)
-    if fit.interrupted:
-        message(f"Stopped after epoch {fit.epochs}; everything is saved. Continue with ", bold(again))
+        print_json("unmixnet.train/1", trained.to_json())
+    elif not trained.fit.interrupted:
+        _show(trained)
+    if trained.fit.interrupted:
+        message(f"Stopped after epoch {trained.fit.epochs}; everything is saved. Continue with ", bold(again))
         raise typer.Exit(130)
 
 
@@ -91,38 +88,19 @@ def _check_free(run: Path, resume: bool) -> None:
         )
 
 
-def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path | None) -> "tuple[dict[str, Any], Fit]":
-    from dataclasses import asdict
-
-    from unmixnet.inference.bundle import save_bundle
-    from unmixnet.training.examples import training_recordings
-    from unmixnet.training.make_bundle import make_bundle
-    from unmixnet.training.run import prepare, train
-
+def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path | None) -> "TrainedBundle":
+    with spinner("starting"):
+        from unmixnet.training.examples import training_recordings
+        from unmixnet.training.make_bundle import train_bundle
     with progress() as display:
         sources = training_recordings(config, data, progress=display)
-    prepared = prepare(config, sources.train, sources.validation, sources.components, sources.sessions)
-    with _epochs(config.training.epochs) as watch:
-        fit = train(prepared, folder=run, resume=resume, watch=watch)
-    result: dict[str, Any] = {
-        "run": str(run),
-        "interrupted": fit.interrupted,
-        "epochs": fit.epochs,
-        "best_epoch": fit.best_epoch,
-        "recordings": {"train": len(sources.train), "validation": len(sources.validation)},
-    }
-    if fit.interrupted:
-        return result, fit
-    with spinner("calibrating on the validation recordings"):
-        bundle, scores = make_bundle(name, prepared, fit, (*sources.train, *sources.validation))
-        digest = save_bundle(run / "bundle", bundle)
-    validation = None if scores is None else asdict(scores)
-    return {**result, "bundle": str(run / "bundle"), "digest": digest, "validation": validation}, fit
+    with _epochs(config.training.epochs) as (watch, calibrating):
+        return train_bundle(config, sources, name, run, resume=resume, watch=watch, calibrating=calibrating)
 
 
 @contextmanager
-def _epochs(total: int) -> Iterator[EpochWatch]:
-    """A bar with the losses on a terminal, now and then a line elsewhere; on stderr."""
+def _epochs(total: int) -> Iterator[tuple[EpochWatch, Callable[[], None]]]:
+    """A bar with the losses on a terminal, now and then a line elsewhere; on stderr. And what to call after them."""
     with progress() as display:
         bar = display.bar("compiling", total)
 
@@ -140,7 +118,7 @@ def _epochs(total: int) -> Iterator[EpochWatch]:
             if logged:
                 display.log(text)
 
-        yield watch
+        yield watch, lambda: bar.restart("calibrating on the validation recordings", None)
 
 
 def _losses(entry: dict[str, Any]) -> str:
@@ -150,11 +128,9 @@ def _losses(entry: dict[str, Any]) -> str:
     return "  ".join(score + parts)
 
 
-def _show(result: dict[str, Any], fit: "Fit") -> None:
-    from unmixnet.training.make_bundle import ValidationScores
-
-    if result["validation"] is not None:
-        scores: ValidationScores = ValidationScores(**result["validation"])
+def _show(trained: "TrainedBundle") -> None:
+    fit, scores, bundle = trained.fit, trained.scores, trained.folder / "bundle"
+    if scores is not None:
         rows = [
             ["this model", f"{scores.model:.4f}"],
             ["mean of training", f"{scores.mean:.4f}"],
@@ -163,8 +139,8 @@ def _show(result: dict[str, Any], fit: "Fit") -> None:
         print_table(f"Validation, {scores.recordings} recordings", ["", scores.metric], rows)
     message(
         f"{fit.epochs} epochs, the best was {fit.best_epoch}. Bundle: ",
-        bold(result["bundle"]),
-        f". Next: unmixnet unmix FILE --model {result['bundle']}",
+        bold(bundle),
+        f". Next: unmixnet unmix FILE --model {bundle}",
     )
 
 

@@ -1,21 +1,33 @@
 """From a trained model to a bundle: calibrate, score beside the nulls, write the card."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from unmixnet.inference.bundle.bundle import Bundle, seen_recording
 from unmixnet.inference.bundle.calibration import Calibration
+from unmixnet.inference.bundle.storage import save_bundle
 from unmixnet.inference.evidence import Evidence
+from unmixnet.model.predict import single_precision
 from unmixnet.recordings.recording import Recording
 from unmixnet.training.calibrate_bundle import calibration_of, evidence_in
 from unmixnet.training.config import TrainConfig
-from unmixnet.training.examples import Examples
-from unmixnet.training.run import Prepared
+from unmixnet.training.examples import Examples, TrainingRecordings
+from unmixnet.training.run import Prepared, prepare, train
 from unmixnet.training.trainer import Fit
 
-__all__ = ["ValidationScores", "few_shot_card", "make_bundle", "validation_scores", "write_card"]
+__all__ = [
+    "TrainedBundle",
+    "ValidationScores",
+    "few_shot_card",
+    "make_bundle",
+    "train_bundle",
+    "validation_scores",
+    "write_card",
+]
 
 
 @dataclass(frozen=True)
@@ -159,8 +171,8 @@ def make_bundle(
     A model that was trained again on all recordings is calibrated by what it was before: how wrong and how surprised
     it is by recordings that it does not know. Only where it sees the known ones is its own.
     """
-    train, held = (evidence_in(prepared, fit.before_refit, side) for side in (prepared.train, prepared.validation))
-    calibration = calibration_of(prepared, train, held)
+    known, held = (evidence_in(prepared, fit.before_refit, side) for side in (prepared.train, prepared.validation))
+    calibration = calibration_of(prepared, known, held)
     scores = validation_scores(prepared, held, calibration)
     if fit.before_refit is not fit.model and calibration.novelty is not None:
         known = evidence_in(prepared, fit.model, prepared.whole().train)
@@ -176,3 +188,61 @@ def make_bundle(
         prepared.config.stored(),
     )
     return bundle, scores
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedBundle:
+    """A training and the bundle that it left in its folder; an interrupted one has left none.
+
+    Arguments:
+        recordings: how many it was trained and chosen on.
+        digest: of the bundle; `scores`: on the validation recordings, where there are any.
+    """
+
+    folder: Path
+    fit: Fit
+    recordings: tuple[int, int]
+    digest: str | None = None
+    scores: ValidationScores | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """What happened, as plain data."""
+        fit, (trained, chosen) = self.fit, self.recordings
+        happened = {
+            "run": str(self.folder),
+            "interrupted": fit.interrupted,
+            "epochs": fit.epochs,
+            "best_epoch": fit.best_epoch,
+            "recordings": {"train": trained, "validation": chosen},
+        }
+        if self.digest is None:
+            return happened
+        validation = None if self.scores is None else asdict(self.scores)
+        return {**happened, "bundle": str(self.folder / "bundle"), "digest": self.digest, "validation": validation}
+
+
+def train_bundle(
+    config: TrainConfig,
+    sources: TrainingRecordings,
+    name: str,
+    folder: Path,
+    *,
+    resume: bool = False,
+    watch: Callable[[dict[str, Any]], None] = lambda entry: None,
+    calibrating: Callable[[], None] = lambda: None,
+) -> TrainedBundle:
+    """Train a model, calibrate it on the validation recordings, and write it as `folder`/bundle.
+
+    Arguments:
+        resume: continue from the checkpoint in the folder.
+        watch: called after every epoch; `calibrating`: called when the epochs are over.
+    """
+    counts = len(sources.train), len(sources.validation)
+    with single_precision():
+        prepared = prepare(config, sources.train, sources.validation, sources.components, sources.sessions)
+        fit = train(prepared, folder=folder, resume=resume, watch=watch)
+        if fit.interrupted:
+            return TrainedBundle(folder, fit, counts)
+        calibrating()
+        bundle, scores = make_bundle(name, prepared, fit, (*sources.train, *sources.validation))
+        return TrainedBundle(folder, fit, counts, save_bundle(folder / "bundle", bundle), scores)
