@@ -17,7 +17,7 @@ def export(
     windows: Annotated[int, typer.Option(min=1, help="Windows on which the file is checked.")] = 20,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Write a model as ONNX and check it against ONNX Runtime; a file that says something else is not written."""
+    """Write a model as ONNX and check it against ONNX Runtime; a file whose outputs differ is not written."""
     with spinner("exporting (this takes a minute)"):
         from unmixnet.inference.bundle import load_model
         from unmixnet.inference.onnx.export import export_onnx

@@ -31,7 +31,7 @@ def unmix(
         typer.Option(metavar="FILE", help="Calibration of today's sensors, from `unmixnet calibrate-session`."),
     ] = None,
 ) -> None:
-    """Tell the shares of a mixture with 90 % intervals, or that there is nothing, or nothing that it knows.
+    """Estimate the shares of a mixture with 90 % intervals, or report that nothing, or nothing known, is there.
 
     Exit code 2 if a file could not be answered; the others are.
     """
