@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from unmixnet.errors import ConfigError
-from unmixnet.recordings.datasets import Dataset, Entry
+from unmixnet.recordings.dataset import Dataset, Entry
 from unmixnet.recordings.recording import ChannelHealth, Mixture, Recording
 from unmixnet.simulation.simulated_nose import FOODS, RATE_HZ, ROWS, VOLATILES, Setting, World, solve, true_process
 
