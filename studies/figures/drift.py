@@ -14,10 +14,11 @@ from studies.figures.shares import COLOURS, MARKERS, PEER, label_of
 from studies.figures.stored import AnswerTable, Caption, plain, rounded
 from studies.harness.definitions import StudyFold
 from studies.peers.tables import MIXTURE_RECORDINGS
+from studies.peers.windows import gather_samples
 from unmixnet.recordings.datasets import Dataset
 from unmixnet.recordings.pieces import Piece, Recall
 from unmixnet.recordings.preprocessing import Response
-from unmixnet.recordings.samples import gather_samples, per_recording
+from unmixnet.recordings.samples import per_recording
 from unmixnet.simulation.plot_style import MUTED, figure_style
 
 __all__ = ["binned", "draw_drift", "drift_caption", "drift_record"]
@@ -68,29 +69,29 @@ def _sessions(ax: Axes, part: Mapping[str, Any]) -> None:
     x = np.arange(len(sessions))
     for k, model in enumerate(_models(part)):
         colour, marker = _look(model)
-        y = [one["errors"][model] for one in sessions]
+        y = [session["errors"][model] for session in sessions]
         ax.plot(x + 0.16 * (k - 0.5), y, marker, color=colour, ms=7, label=label_of(model))
-    null = [one["errors"][_NULL] for one in sessions]
+    null = [session["errors"][_NULL] for session in sessions]
     ax.hlines(null, x - 0.38, x + 0.38, color=MUTED, lw=2, label="mean of training")
-    names = [f"{one['session']}\n({one['recordings']})" for one in sessions]
+    names = [f"{session['session']}\n({session['recordings']})" for session in sessions]
     ax.set_xticks(x, names, fontsize=8.5)
     ax.set(xlabel="session (recordings)", title="Each session by models that saw only others")
 
 
 def _distances(ax: Axes, part: Mapping[str, Any], by: str) -> None:
     x = np.array(part["recordings"][by], float)
-    told = []
+    notes = []
     for model in _models(part):
         colour, marker = _look(model)
         error = np.array(part["recordings"]["errors"][model], float)
         middle, mean, spread = binned(x, error)
         ax.errorbar(middle, mean, 1.96 * spread, fmt=marker + "-", color=colour, ms=6, lw=1.5)
         row = next(row for row in part["rows"] if (row["model"], row["by"]) == (model, by))
-        told.append((colour, f"ρ = {row['rho']:.2f} [{row['lo']:.2f}, {row['hi']:.2f}]"))
+        notes.append((colour, f"ρ = {row['rho']:.2f} [{row['lo']:.2f}, {row['hi']:.2f}]"))
     null = binned(x, np.array(part["recordings"]["errors"][_NULL], float))
     ax.plot(null[0], null[1], color=MUTED, lw=2)
     ax.set(xlabel=_AXES[by], title=f"{int(np.isfinite(x).sum())} recordings")
-    for k, (colour, text) in enumerate(told):
+    for k, (colour, text) in enumerate(notes):
         ax.text(0.03, 0.96 - 0.065 * k, text, transform=ax.transAxes, fontsize=9.5, color=colour, va="top")
     ax.tick_params(labelleft=True)
 
@@ -100,14 +101,14 @@ def drift_caption(record: Mapping[str, Any]) -> Caption:
     part = record["drift"][_MAIN]
     sessions = part["sessions"]
     first = _models(part)[0]
-    beaten = sum(one["errors"][first] >= one["errors"][_NULL] for one in sessions)
+    beaten = sum(session["errors"][first] >= session["errors"][_NULL] for session in sessions)
     thirds = "; ".join(
         f"{label_of(row['model'])}: {row['near_third']:.3f} in the third nearest to its recipe, {row['far_third']:.3f} "
         "in the furthest"
         for row in part["rows"]
         if row["by"] == "drift" and row["model"] != _NULL
     )
-    count = sum(one["recordings"] for one in sessions)
+    count = sum(session["recordings"] for session in sessions)
     return Caption(
         "Where drift between sessions hurts",
         f"{count} measured recordings of {len(sessions)} sessions, each answered by a model that saw only other "
@@ -144,21 +145,21 @@ def drift_record(table: AnswerTable, folds: Sequence[StudyFold], recall: Recall)
     ]
     columns = {"session": session, **{key: rounded(x) for key, x in measures.items()}}
     by_session = _by_session(session, table.supports, measures, errors)
-    told = {model: rounded(error) for model, error in errors.items()}
-    return {"rows": rows, "sessions": by_session, "recordings": {**columns, "errors": told}}
+    rounded_errors = {model: rounded(error) for model, error in errors.items()}
+    return {"rows": rows, "sessions": by_session, "recordings": {**columns, "errors": rounded_errors}}
 
 
 def _by_session(
     session: Sequence[str], supports: Sequence[str], measures: dict[str, np.ndarray], errors: dict[str, np.ndarray]
 ) -> list[dict[str, Any]]:
-    names, found = np.array(session), []
+    names, rows = np.array(session), []
     for name in sorted(set(session), key=lambda text: (len(text), text)):
         mine = names == name
         held = {support for support, inside in zip(supports, mine, strict=True) if inside}
-        told = {key: _median(x[mine]) for key, x in measures.items()}
+        medians = {key: _median(x[mine]) for key, x in measures.items()}
         mae = {model: float(error[mine].mean()) for model, error in errors.items()}
-        found.append({"session": name, "recordings": int(mine.sum()), "supports": len(held), **told, "errors": mae})
-    return found
+        rows.append({"session": name, "recordings": int(mine.sum()), "supports": len(held), **medians, "errors": mae})
+    return rows
 
 
 def _median(x: np.ndarray) -> float | None:

@@ -15,6 +15,7 @@ from studies.harness.variants import Classical, Posterior
 from studies.harness.work import Facts, Finished, Guess, Job, Work
 from studies.peers.models import PEERS
 from studies.peers.steady import steady_posterior
+from studies.peers.windows import gather_samples
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.storage import from_tensors, to_tensors
 from unmixnet.model.baselines import count_parameters
@@ -26,7 +27,7 @@ from unmixnet.model.spec import build_model
 from unmixnet.model.unmixnet import UnMixNet, draught
 from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import Piece, hold_out
-from unmixnet.recordings.samples import Samples, Task, gather_samples, per_recording
+from unmixnet.recordings.samples import Samples, Task, per_recording
 from unmixnet.recordings.simulated import HIGH_COUPLING, TYPICAL_MOL, setting_of
 from unmixnet.training.config import TrainConfig
 from unmixnet.training.examples import gather_examples, windows_of

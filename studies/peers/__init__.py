@@ -5,6 +5,7 @@ ratios = fitted.predict(test_samples.windows)
 """
 
 from studies.peers.models import PEERS, Fitted, Peer
-from unmixnet.recordings.samples import Samples, Task, gather_samples, per_recording
+from studies.peers.windows import gather_samples
+from unmixnet.recordings.samples import Samples, Task, per_recording
 
 __all__ = ["PEERS", "Fitted", "Peer", "Samples", "Task", "gather_samples", "per_recording"]

@@ -55,8 +55,8 @@ def _changes(windows: np.ndarray) -> np.ndarray:
 
     with jax.enable_x64(False):
         reader = Statistics.of(1, windows.shape[2], 1.0, jax.random.key(0))
-        found = jax.jit(lambda all_of_them: jax.lax.map(reader.statistics, all_of_them, batch_size=64))
-        return np.asarray(found(windows.astype(np.float32)), float).reshape(len(windows), -1)
+        statistics = jax.jit(lambda all_of_them: jax.lax.map(reader.statistics, all_of_them, batch_size=64))
+        return np.asarray(statistics(windows.astype(np.float32)), float).reshape(len(windows), -1)
 
 
 def _flat(windows: np.ndarray) -> np.ndarray:

@@ -7,13 +7,14 @@ import numpy as np
 
 from studies.peers.models import PEERS
 from studies.peers.tables import BASE_WINDOWS, MIXTURE_WINDOWS, TABLES, PeerTable
+from studies.peers.windows import gather_samples
 from studies.uci.plateau_table import run_plateaus
 from unmixnet.inference.scores import Row, score
 from unmixnet.recordings.audit.file_names import recording_times_h
 from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import Fold, Protocol, protocol
 from unmixnet.recordings.recording import Recording
-from unmixnet.recordings.samples import Samples, Task, gather_samples
+from unmixnet.recordings.samples import Samples, Task
 
 __all__ = ["CONTROLS", "names", "reproduce_peers", "run_control", "run_table", "statements"]
 

@@ -76,8 +76,8 @@ def _point(weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
         low, high = (low, middle) if quantile(middle).sum() > 1 else (middle, high)
     below, above = quantile(low), quantile(high)
     gap = above.sum() - below.sum()
-    found = below + (np.clip((1 - below.sum()) / gap, 0, 1) if gap > 0 else 0) * (above - below)
-    return found / found.sum()
+    point = below + (np.clip((1 - below.sum()) / gap, 0, 1) if gap > 0 else 0) * (above - below)
+    return point / point.sum()
 
 
 _SIGMA = 0.05
@@ -95,8 +95,8 @@ def fit_steady(y: np.ndarray, a: np.ndarray, sessions: Sequence[int]) -> Steady:
     problem = _SteadyProblem(y, a, np.asarray(sessions))
     M, K, S = problem.sizes
     start = np.concatenate([np.zeros(M * K + M), np.tile(y.mean(axis=0) - 1, S)])
-    found = least_squares(problem.residuals, start, jac=problem.jacobian, max_nfev=60, ftol=1e-6)  # pyright: ignore
-    return problem.law(found.x)
+    fit = least_squares(problem.residuals, start, jac=problem.jacobian, max_nfev=60, ftol=1e-6)  # pyright: ignore
+    return problem.law(fit.x)
 
 
 @dataclass(frozen=True, eq=False)

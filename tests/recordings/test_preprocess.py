@@ -43,7 +43,7 @@ def test_training_rows_come_out_standardised_and_test_rows_by_the_same_numbers()
 def test_a_recording_that_is_only_transformed_changes_no_statistic():
     ready = PLAIN.fit(TRAIN)
     before = ready.to_json()
-    ready.windows(TEST)
+    ready.signal(TEST)
     assert ready.to_json() == before
 
 
@@ -66,8 +66,8 @@ def test_every_combination_travels_as_json_and_computes_the_same(baseline, respo
     ready = made.fit(TRAIN)
     again = Preprocessing.from_json(ready.to_json())
     assert again == ready
-    assert np.array_equal(again.windows(TEST), ready.windows(TEST))
-    assert ready.windows(TEST).shape[1:] == (100, 2 * (1 + len(lags)))
+    assert np.array_equal(again.signal(TEST), ready.signal(TEST))
+    assert ready.signal(TEST).shape[1] == 2 * (1 + len(lags))
 
 
 def test_an_unknown_mode_is_an_error_that_names_the_known_ones():

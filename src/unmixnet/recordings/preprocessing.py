@@ -10,7 +10,7 @@ import numpy as np
 
 from unmixnet.errors import ConfigError
 from unmixnet.recordings.recording import Recording
-from unmixnet.recordings.temporal import cut_windows, high_pass, lag_differences, low_pass
+from unmixnet.recordings.temporal import high_pass, lag_differences, low_pass
 
 __all__ = [
     "FULL_SCALE_COUNTS",
@@ -179,10 +179,6 @@ class Preprocessing:
     def standardised(self, series: np.ndarray) -> np.ndarray:
         """Responses (…, C) in standard deviations of the training rows, if the preprocessing standardises."""
         return (series - np.array(self.mean)) / np.array(self.sd) if self.standardise else series
-
-    def windows(self, recording: Recording) -> np.ndarray:
-        """Windows of the preprocessed series, shape (n, window, C)."""
-        return cut_windows(self.signal(recording), self.window, self.stride)
 
     def to_json(self) -> str:
         """Everything, as JSON text."""

@@ -1,16 +1,12 @@
 """Windows with their targets, and the recording that each came from."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from unmixnet.errors import ConfigError
-from unmixnet.recordings.preprocessing import Preprocessing
-from unmixnet.recordings.recording import Recording
-
-__all__ = ["Samples", "Task", "gather_samples", "per_recording"]
+__all__ = ["Samples", "Task", "per_recording"]
 
 
 class Task(StrEnum):
@@ -39,24 +35,6 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.windows)
-
-
-def gather_samples(recordings: Iterable[Recording], ready: Preprocessing, components: Sequence[str]) -> Samples:
-    """Windows of labelled recordings, preprocessed by what training recordings taught."""
-    windows, targets, paths, supports = [], [], [], []
-    for recording in recordings:
-        if recording.label is None:
-            raise ConfigError(
-                "a recording without a label cannot be scored", where=recording.path, remedy="Leave it out"
-            )
-        cut = ready.windows(recording)
-        windows.append(cut)
-        targets.append(np.tile(recording.label.vector(components), (len(cut), 1)))
-        paths += [recording.path] * len(cut)
-        supports += ["+".join(sorted(recording.label.support))] * len(cut)
-    if not paths:
-        raise ConfigError("no recording is long enough for one window", remedy="Use a shorter window")
-    return Samples(np.concatenate(windows), np.concatenate(targets), tuple(paths), tuple(supports))
 
 
 def per_recording(values: np.ndarray, recordings: Sequence[str]) -> np.ndarray:
