@@ -94,7 +94,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(whole, config, programs):
     ("text", "message"),
     [
         ("[data]\nprotocol = 'folder:none'", "no protocol"),
-        ("[data]\nprotocol = 'folder:all'\nwindow_s = 500", "the model needs at least 500 s"),
+        ("[data]\nprotocol = 'folder:all'\nwindow_s = 500", "a window has 1000"),
         ("[data]\nprotocol = 'folder:all'\nepochs = 5", "unknown key"),
         ("[data]", "this key is missing"),
     ],

@@ -58,7 +58,14 @@ def gather_examples(
                 where=recording.path,
                 remedy=f"Set model.rate_Hz to {recording.sample_rate_Hz:g} or less",
             )
-        series.append(trace_of(recording, preprocessing, rate_Hz=rate_Hz, window=window).signal)
+        trace = trace_of(recording, preprocessing, rate_Hz=rate_Hz, window=1).signal
+        if len(trace) < window:
+            raise ConfigError(
+                f"the recording has {len(trace)} rows at {rate_Hz:g} Hz, a window has {window}",
+                where=recording.path,
+                remedy="Use a shorter window_s, or leave the recording out",
+            )
+        series.append(trace)
         targets.append(recording.label.vector(components))
         names.append(recording.path)
         supports.append("+".join(sorted(recording.label.support)))
