@@ -342,11 +342,15 @@ def paired_difference(
         raise UnmixError("the models were scored on different recordings", remedy="Compare on what both have seen")
     index = np.unique([str(group) for group in groups], return_inverse=True)[1]
     count, rng = int(index.max()) + 1, np.random.default_rng(seed)
-    one, two = (Tally(np.bincount(index, t.total), np.bincount(index, t.count)) for t in (first, second))
+    resampled_first, resampled_second = (
+        Tally(np.bincount(index, t.total), np.bincount(index, t.count)) for t in (first, second)
+    )
     draws = rng.multinomial(count, np.full(count, 1 / count), size=resamples)
-    drawn = (draws @ one.total) / (draws @ one.count) - (draws @ two.total) / (draws @ two.count)
+    drawn = (draws @ resampled_first.total) / (draws @ resampled_first.count) - (draws @ resampled_second.total) / (
+        draws @ resampled_second.count
+    )
     lo, hi = np.quantile(drawn, [0.025, 0.975])
-    parts = one.total / one.count.sum() - two.total / two.count.sum()
+    parts = resampled_first.total / resampled_first.count.sum() - resampled_second.total / resampled_second.count.sum()
     p = float(np.mean(np.abs(_swaps(count, resamples, rng) @ parts) >= abs(parts.sum()) - 1e-12))
     return Difference(first.mean - second.mean, float(lo), float(hi), p, count)
 

@@ -54,7 +54,7 @@ def gather_ablation(
     finished: bool = False,
 ) -> StudyResult:
     """Run or collect the studies, then the closure of their rollouts and the laws from 1 ppm to half of the air."""
-    found = gather(command, studies, root, work, options, watch, finished=finished)
+    gathered = gather(command, studies, root, work, options, watch, finished=finished)
     rows = closure_rows(jobs_of(studies, root, options), work, root, options)
     fractions = FRACTIONS[::4] if options.quick else FRACTIONS
     version = [
@@ -62,9 +62,9 @@ def gather_ablation(
         code_version(("physics", "recordings/simulated.py", "simulation/simulated_nose.py", "ablation/coupling.py")),
     ]
     laws = work.remembered("coupling", version, lambda: [asdict(row) for row in coupling(fractions)])
-    result = {**found.result, "coupling": laws}
-    result["rows"] = [*found.result["rows"], *(asdict(row) for row in rows)]
-    return StudyResult(result, found.answers)
+    result = {**gathered.result, "coupling": laws}
+    result["rows"] = [*gathered.result["rows"], *(asdict(row) for row in rows)]
+    return StudyResult(result, gathered.answers)
 
 
 def closure_rows(jobs: Sequence[Job], work: Work, root: str | Path | None, options: Options) -> list[Row]:
@@ -77,8 +77,8 @@ def closure_rows(jobs: Sequence[Job], work: Work, root: str | Path | None, optio
             rows += reference_rows(mine[0], protocol, truths) if truths else []
         for variant in study.variants:
             if isinstance(variant, Network) and "model.name" not in variant.changes:
-                told = [job for job in mine if job.variant is variant]
-                rows += _network_rows(study, variant, told, work, root, options, truths)
+                seeds = [job for job in mine if job.variant is variant]
+                rows += _network_rows(study, variant, seeds, work, root, options, truths)
     return rows
 
 
@@ -111,7 +111,9 @@ def _network_rows(
         for metric in METRICS:
             if metric in by_seed[0][protocol]:
                 about = (protocol, jobs[0].fold.splits[protocol], variant.name, metric)
-                rows.append(tally_row(about, [one[protocol][metric] for one in by_seed], _groups(protocol, pieces)))
+                rows.append(
+                    tally_row(about, [tallies[protocol][metric] for tallies in by_seed], _groups(protocol, pieces))
+                )
     return rows
 
 
@@ -138,14 +140,14 @@ def _tallies(job: Job, work: Work, root: str | Path | None, options: Options, tr
     version = [str(job.place), work.digest(job), code_version((*code.UNMIXNET, "ablation/closure_scores.py"))]
     name = f"closure {job.study.name} {job.fold.name} {variant.name} {job.seed}"
     kept = work.remembered(name, version, make)
-    return {p: {metric: RatioTally(**tally) for metric, tally in found.items()} for p, found in kept.items()}
+    return {p: {metric: RatioTally(**tally) for metric, tally in tallies.items()} for p, tallies in kept.items()}
 
 
 def _joined(parts: Sequence[Tallies]) -> Tallies:
     """Of all folds together."""
     whole = parts[0]
     for part in parts[1:]:
-        whole = {p: {m: tally.joined(part[p][m]) for m, tally in found.items()} for p, found in whole.items()}
+        whole = {p: {m: tally.joined(part[p][m]) for m, tally in tallies.items()} for p, tallies in whole.items()}
     return whole
 
 
@@ -161,8 +163,8 @@ def reference_rows(job: Job, protocol: str, truths: dict[str, CellStates]) -> li
     paths, truth, rows = plan_of(setting).paths, truths[protocol], []
     released = shares(setting)[[paths.index(piece.path) for piece in pieces]]
     for name, form in REFERENCES.items():
-        found = state_tallies(reference_states(setting, released, form, truth.flux.shape[1]), truth)
-        for metric, tally in found.items():
+        tallies = state_tallies(reference_states(setting, released, form, truth.flux.shape[1]), truth)
+        for metric, tally in tallies.items():
             about = (protocol, job.fold.splits[protocol], name, metric)
             rows.append(tally_row(about, [tally], _groups(protocol, pieces)))
     return rows

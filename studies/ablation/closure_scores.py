@@ -65,16 +65,18 @@ def closure_tallies(
     data = bench.fold.data
     D = None if truth is None else np.asarray(true_process(setting_of(data)).diffusion.D)
     cut, owner = bench.windows(pieces)
-    found = _solved_all(model, cut[np.unique(owner, return_index=True)[1]], D)
+    solutions = _solved_all(model, cut[np.unique(owner, return_index=True)[1]], D)
     ones = np.ones(len(pieces)).tolist()
     tallies = {
-        "MS residual": RatioTally(found["own"].tolist(), ones),
-        "mass error": RatioTally(found["mass"].tolist(), ones),
-        "net flux": RatioTally(found["net"].tolist(), found["moved"].tolist()),
+        "MS residual": RatioTally(solutions["own"].tolist(), ones),
+        "mass error": RatioTally(solutions["mass"].tolist(), ones),
+        "net flux": RatioTally(solutions["net"].tolist(), solutions["moved"].tolist()),
     }
     if truth is not None:
-        tallies["MS residual, true D"] = RatioTally(found["true"].tolist(), ones)
-        guess = CellStates(found["N"][..., 1:] / model.chamber.volume_m3[:, None], found["J"][..., 1:], np.zeros(0))
+        tallies["MS residual, true D"] = RatioTally(solutions["true"].tolist(), ones)
+        guess = CellStates(
+            solutions["N"][..., 1:] / model.chamber.volume_m3[:, None], solutions["J"][..., 1:], np.zeros(0)
+        )
         tallies |= state_tallies(guess, truth)
     return {name: asdict(tallies[name]) for name in METRICS if name in tallies}
 

@@ -93,25 +93,25 @@ def departures(case: str, fraction: float, laws: Sequence[str] = tuple(LAWS)) ->
     truth = solved(process, chamber, FluxLaw())
     rows = [_compared(case, fraction, "maxwell–stefan", truth, truth)]
     for name in laws:
-        found = solved(process, chamber, LAWS[name])
-        rows.append(_compared(case, fraction, name, _fitted(found, truth) if LAWS[name].linear else found, truth))
+        rollouts = solved(process, chamber, LAWS[name])
+        rows.append(_compared(case, fraction, name, _fitted(rollouts, truth) if LAWS[name].linear else rollouts, truth))
     return rows
 
 
 def solved(process: Process, chamber: Chamber, law: FluxLaw) -> Saved:
     """Rollouts of pairs of substances by a law, leaves of shape (pair, second, ...)."""
     with jax.enable_x64(not law.single):
-        told: Process = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), process)
-        told = eqx.tree_at(lambda p: p.diffusion, told, replace(told.diffusion, form=law.form))
-        told = eqx.tree_at(lambda p: p.readout.g, told, Linear()) if law.linear else told
-        return jax.tree.map(lambda leaf: np.asarray(leaf, float), _rollouts(told, chamber))
+        governed: Process = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), process)
+        governed = eqx.tree_at(lambda p: p.diffusion, governed, replace(governed.diffusion, form=law.form))
+        governed = eqx.tree_at(lambda p: p.readout.g, governed, Linear()) if law.linear else governed
+        return jax.tree.map(lambda leaf: np.asarray(leaf, float), _rollouts(governed, chamber))
 
 
-def _fitted(found: Saved, truth: Saved) -> Saved:
+def _fitted(rollouts: Saved, truth: Saved) -> Saved:
     """With one gain for each sensor that brings the signals closest."""
-    y, goal = np.asarray(found.y), np.asarray(truth.y)
+    y, goal = np.asarray(rollouts.y), np.asarray(truth.y)
     gain = np.sum(y * goal, axis=(0, 1)) / np.sum(y * y, axis=(0, 1))
-    return eqx.tree_at(lambda saved: saved.y, found, y * gain)
+    return eqx.tree_at(lambda saved: saved.y, rollouts, y * gain)
 
 
 def _process(case: str, fraction: float) -> Process:
@@ -164,10 +164,10 @@ def _rollouts(process: Process, chamber: Chamber) -> Saved:
     return jax.vmap(one)(jnp.asarray(pairs(process.source.amount.shape[0])))
 
 
-def _compared(case: str, fraction: float, law: str, found: Saved, truth: Saved) -> Departure:
-    y, y_true, J, J_true = (np.asarray(leaf) for leaf in (found.y, truth.y, found.J, truth.J))
-    M, M_true = (np.asarray(saved.N)[..., 1:].sum(axis=-2) for saved in (found, truth))
-    closure: Any = found.closure
+def _compared(case: str, fraction: float, law: str, rollouts: Saved, truth: Saved) -> Departure:
+    y, y_true, J, J_true = (np.asarray(leaf) for leaf in (rollouts.y, truth.y, rollouts.J, truth.J))
+    M, M_true = (np.asarray(saved.N)[..., 1:].sum(axis=-2) for saved in (rollouts, truth))
+    closure: Any = rollouts.closure
     return Departure(
         case,
         fraction,

@@ -84,8 +84,8 @@ def solve(size: dict[str, int], rounds: int, *, clean: bool = False) -> dict:
     memory = run.memory_analysis()
     assert memory is not None
     _, status, direct = run(shared, amounts)
-    told = {"status": int(jnp.max(status)), "direct_solves": int(jnp.max(direct)), "edges": len(chamber.edges)}
-    return {**size, "seconds": seconds, **told, "bytes": memory.temp_size_in_bytes}
+    facts = {"status": int(jnp.max(status)), "direct_solves": int(jnp.max(direct)), "edges": len(chamber.edges)}
+    return {**size, "seconds": seconds, **facts, "bytes": memory.temp_size_in_bytes}
 
 
 def best(run: Callable[[], object], rounds: int) -> float:
@@ -114,9 +114,9 @@ def fitted(points: list[tuple[float, float]]) -> dict[str, float]:
         return np.exp(v[0]) + np.exp(v[1]) * n ** v[2]
 
     first = np.array([np.log(t.min()), np.log(t.max() / n.max()), 1.0])
-    found = least_squares(lambda v: np.log(model(v) / t), first, loss="soft_l1", f_scale=0.1).x
-    a, b, p = float(np.exp(found[0])), float(np.exp(found[1])), float(found[2])
-    off = float(np.max(np.abs(np.log(model(found) / t))))
+    solution = least_squares(lambda v: np.log(model(v) / t), first, loss="soft_l1", f_scale=0.1).x
+    a, b, p = float(np.exp(solution[0])), float(np.exp(solution[1])), float(solution[2])
+    off = float(np.max(np.abs(np.log(model(solution) / t))))
     return {"a": a, "b": b, "exponent": p, "bend": (a / b) ** (1 / p), "largest_misfit": float(np.expm1(off))}
 
 
@@ -150,15 +150,15 @@ def _ask(kind: str, *, plain_sums: bool = False, **request) -> dict:
 
 def measured(rounds: int, quick: bool, only: str | None, kept: dict) -> dict:
     """The solver and the archive; what is not asked for is kept."""
-    found = {name: kept.get(name, {}) for name in ("solver", "plain_sums", "front", "archive")}
+    parts = {name: kept.get(name, {}) for name in ("solver", "plain_sums", "front", "archive")}
     how = {"rounds": rounds, "quick": quick}
     if only != "archive":
-        found["solver"] = {name: _ask("axis", name=name, **how) for name in AXES}
-        found["plain_sums"] = {name: _ask("axis", name=name, plain_sums=True, **how) for name in STEPPED}
-        found["front"] = _ask("front", rounds=rounds)
+        parts["solver"] = {name: _ask("axis", name=name, **how) for name in AXES}
+        parts["plain_sums"] = {name: _ask("axis", name=name, plain_sums=True, **how) for name in STEPPED}
+        parts["front"] = _ask("front", rounds=rounds)
     if only != "solver":
-        found["archive"] = _ask("archive", hours=1 if quick else 8)
-    return found
+        parts["archive"] = _ask("archive", hours=1 if quick else 8)
+    return parts
 
 
 def main() -> None:
@@ -167,9 +167,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="small sizes only, stored nowhere: a try")
     parser.add_argument("--part", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.part:
-        request = json.loads(asked.part)
+    options = parser.parse_args()
+    if options.part:
+        request = json.loads(options.part)
         print(json.dumps({"axis": axis, "front": front, "archive": archive}[request.pop("kind")](**request)))
         return
     from unmixnet.files.provenance import provenance
@@ -177,10 +177,10 @@ def main() -> None:
     path = RESULTS / "scale.json"
     kept = json.loads(path.read_text()) if path.is_file() else {}
     load = round(os.getloadavg()[0], 1)
-    found = measured(asked.rounds, asked.quick, asked.only, kept)
-    command = f"python -m studies.bench.scale --rounds {asked.rounds}"
-    result = provenance(command, load=load, rounds=asked.rounds, base=BASE, **found)
-    if asked.quick:
+    parts = measured(options.rounds, options.quick, options.only, kept)
+    command = f"python -m studies.bench.scale --rounds {options.rounds}"
+    result = provenance(command, load=load, rounds=options.rounds, base=BASE, **parts)
+    if options.quick:
         print(json.dumps(result))
         return
     path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

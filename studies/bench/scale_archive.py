@@ -84,12 +84,12 @@ def _stages(stats) -> dict[str, float]:
         "writing": ("task.py", "__call__"),
     }
     total = stats.total_tt
-    found = dict.fromkeys(wanted, 0.0)
+    shares = dict.fromkeys(wanted, 0.0)
     for (file, _, function), (_, _, _, cumulative, _) in stats.stats.items():
         for name, (end, called) in wanted.items():
             if file.endswith(end) and function == called:
-                found[name] += cumulative / total
-    return found | {"cutting and the rest": max(1 - sum(found.values()), 0.0)}
+                shares[name] += cumulative / total
+    return shares | {"cutting and the rest": max(1 - sum(shares.values()), 0.0)}
 
 
 def _peak_MB() -> float:

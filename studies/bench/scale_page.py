@@ -34,40 +34,40 @@ def filled(page: str, record: dict) -> str:
 
 
 def _cost(record: dict) -> list[str]:
-    found = record["archive"]
-    stages = ", ".join(f"{name} {100 * share:.0f} %" for name, share in found["stages"].items())
-    each = found["bytes_per_sample"]
-    per_sample = found["bytes_per_window"] * found["windows"] / found["rows"]
+    archive = record["archive"]
+    stages = ", ".join(f"{name} {100 * share:.0f} %" for name, share in archive["stages"].items())
+    each = archive["bytes_per_sample"]
+    per_sample = archive["bytes_per_window"] * archive["windows"] / archive["rows"]
     return [
         "| one core, one thread | |",
         "|---|---|",
-        f"| windows per second | {found['windows_per_second']:.3g} |",
-        f"| samples per second (a sample: {found['channels']} channels at one time; a window every "
-        f"{found['stride_s']:g} s of {found['rate_Hz']:g} Hz) | {found['samples_per_second']:,.0f} |",
-        f"| times faster than the recording | {found['samples_per_second'] / found['rate_Hz']:,.0f} |",
+        f"| windows per second | {archive['windows_per_second']:.3g} |",
+        f"| samples per second (a sample: {archive['channels']} channels at one time; a window every "
+        f"{archive['stride_s']:g} s of {archive['rate_Hz']:g} Hz) | {archive['samples_per_second']:,.0f} |",
+        f"| times faster than the recording | {archive['samples_per_second'] / archive['rate_Hz']:,.0f} |",
         f"| bytes of a sample as text, as Parquet | {each['csv']:.1f}, {each['parquet']:.1f} |",
-        f"| bytes of an answered window, and per sample | {found['bytes_per_window']:.0f}, {per_sample:.2f} |",
-        f"| peak memory of a worker, MB | {found['peak_MB']:.0f} |",
+        f"| bytes of an answered window, and per sample | {archive['bytes_per_window']:.0f}, {per_sample:.2f} |",
+        f"| peak memory of a worker, MB | {archive['peak_MB']:.0f} |",
         "",
-        f"Model {found['model']}. Where the time goes, by a profile that counts Python's own part too high: {stages}.",
+        f"Model {archive['model']}. Where the time goes, by a profile, which overstates Python's own share: {stages}.",
     ]
 
 
 def _sizing(record: dict) -> list[str]:
-    found = record["archive"]
-    out = found["bytes_per_window"] * found["windows"] / found["rows"]
+    archive = record["archive"]
+    out = archive["bytes_per_window"] * archive["windows"] / archive["rows"]
     lines = [
-        f"| {found['rate_Hz']:g} Hz, {found['channels']} channels | samples in a year | processor time for "
+        f"| {archive['rate_Hz']:g} Hz, {archive['channels']} channels | samples in a year | processor time for "
         "a year of them | cores to keep up | a year as Parquet | its answers |",
         "|---|---|---|---|---|---|",
     ]
     for name, boards in _FLEETS:
-        samples = boards * found["rate_Hz"] * YEAR_S
-        seconds = samples / found["samples_per_second"]
-        terabytes = [samples * each / 1e12 for each in (found["bytes_per_sample"]["parquet"], out)]
+        samples = boards * archive["rate_Hz"] * YEAR_S
+        seconds = samples / archive["samples_per_second"]
+        terabytes = [samples * each / 1e12 for each in (archive["bytes_per_sample"]["parquet"], out)]
         lines.append(
             f"| {name} | {samples:.2g} | {_amount(seconds / YEAR_S)} core-years "
-            f"| {_amount(boards * found['rate_Hz'] / found['samples_per_second'])} "
+            f"| {_amount(boards * archive['rate_Hz'] / archive['samples_per_second'])} "
             f"| {_amount(terabytes[0])} TB | {_amount(terabytes[1])} TB |"
         )
     return lines
@@ -100,15 +100,15 @@ def _axis(name: str, title: str, axis: dict) -> str:
 
 def _step(record: dict) -> list[str]:
     """Where plain sums gain most, on each axis that has a step."""
-    told = []
+    gains = []
     for name, axis in record["plain_sums"].items():
         pairs = zip(record["solver"][name]["rows"], axis["rows"], strict=True)
         usual, plain = max(pairs, key=lambda pair: pair[0]["seconds"] / pair[1]["seconds"])
-        told.append(
+        gains.append(
             f"{usual[name]:,} {_UNITS[name]} take {1e3 * usual['seconds']:.0f} ms, with plain sums "
             f"{1e3 * plain['seconds']:.0f} ms"
         )
-    return [f"Measured where it matters most: {'; '.join(told)}."] if told else ["Not measured yet."]
+    return [f"Measured where it matters most: {'; '.join(gains)}."] if gains else ["Not measured yet."]
 
 
 def _front(record: dict) -> list[str]:
@@ -143,7 +143,7 @@ def draw(record: dict, path: Path = FIGURE) -> None:
     axes = record["solver"]
     figure = Figure(figsize=(9.6, 5.6), layout="constrained")
     panels = figure.subplots(2, 3, sharey=True).ravel()
-    every = [row["seconds"] for one in axes.values() for row in one["rows"]]
+    every = [row["seconds"] for axis in axes.values() for row in axis["rows"]]
     for panel, (name, axis) in zip(panels, axes.items(), strict=False):
         _panel(panel, name, axis, record["plain_sums"].get(name))
         panel.set_ylim(min(every) / 2, 2 * max(every))

@@ -25,9 +25,9 @@ def run_training(*, size: str = "small", progress: Callable[[str], None] = lambd
     T, chamber = round(WINDOW_S * settings.rate_Hz), portable_enose()
     model = eqx.filter_jit(lambda key: UnMixNet.of(settings, chamber, ODORANTS, key=key))(jax.random.key(0))
     params, static = eqx.partition(model, eqx.is_inexact_array)
-    one, two = jax.random.split(jax.random.key(1))
-    Y = jax.random.normal(one, (BATCH, T, len(chamber.sensors)))
-    a = jax.random.dirichlet(two, jnp.ones(ODORANTS), (BATCH,))
+    signal_key, share_key = jax.random.split(jax.random.key(1))
+    Y = jax.random.normal(signal_key, (BATCH, T, len(chamber.sensors)))
+    a = jax.random.dirichlet(share_key, jnp.ones(ODORANTS), (BATCH,))
     seconds, bytes_ = {}, {}
     for name, function in _programs(static, Y, a).items():
         progress(name)
@@ -75,9 +75,9 @@ def _programs(static: Any, Y: jax.Array, a: jax.Array) -> dict[str, Callable[[An
 def _time(compiled: Callable[..., Any], params: Any) -> float:
     """Median seconds of a call."""
     jax.block_until_ready(compiled(params))
-    found = []
+    seconds = []
     for _ in range(REPEATS):
         began = time.perf_counter()
         jax.block_until_ready(compiled(params))
-        found.append(time.perf_counter() - began)
-    return sorted(found)[len(found) // 2]
+        seconds.append(time.perf_counter() - began)
+    return sorted(seconds)[len(seconds) // 2]

@@ -96,14 +96,14 @@ def _network(case: Case) -> Measured:
     params, static = eqx.partition(model, eqx.is_inexact_array)
 
     def answer(params: PyTree, Y: jax.Array) -> PyTree:
-        told = eqx.combine(params, static)
-        return predict_ratios(told, Y) if case.kind == "network" else _with_states(told, Y)
+        model = eqx.combine(params, static)
+        return predict_ratios(model, Y) if case.kind == "network" else _with_states(model, Y)
 
     lifted = jax.jit(jax.vmap(answer, in_axes=(None, 0)))
     rng = np.random.default_rng(0)
-    one, many = (rng.normal(size=(n, config.window, SENSORS)).astype(np.float32) for n in (1, BATCH))
-    programs = [lifted.lower(params, windows).compile() for windows in (one, many)]
-    latency = median_s(lambda: programs[0](params, one), case.repeats)
+    single, many = (rng.normal(size=(n, config.window, SENSORS)).astype(np.float32) for n in (1, BATCH))
+    programs = [lifted.lower(params, windows).compile() for windows in (single, many)]
+    latency = median_s(lambda: programs[0](params, single), case.repeats)
     batch = median_s(lambda: programs[1](params, many), max(5, case.repeats // 4))
     memory: Any = programs[1].memory_analysis()
     buffers = memory.argument_size_in_bytes + memory.temp_size_in_bytes + memory.output_size_in_bytes
@@ -199,12 +199,12 @@ def _played(model: UnMixNet, n: int) -> np.ndarray:
 def median_s(run: Callable[[], Any], repeats: int) -> float:
     """Median seconds of a call, after one that does not count."""
     jax.block_until_ready(run())
-    found = []
+    seconds = []
     for _ in range(repeats):
         began = time.perf_counter()
         jax.block_until_ready(run())
-        found.append(time.perf_counter() - began)
-    return float(np.median(found))
+        seconds.append(time.perf_counter() - began)
+    return float(np.median(seconds))
 
 
 def _peak_MB() -> float:

@@ -41,14 +41,14 @@ def cases(*, quick: bool = False, windows: str = "") -> list[tuple[str, Case]]:
     repeats = 10 if quick else REPEATS
     sizes = ("small",) if quick else ("small", "paper")
     names = ("mlp", "adr-gnn") if quick else tuple(variant.name for variant in BASELINES)
-    found = []
+    rows = []
     for size in sizes:
-        found += [(name, Case("network", name, size, repeats, RECORDINGS)) for name in names]
-        found.append(("unmixnet, answer", Case("network", "unmixnet", size, repeats, RECORDINGS)))
-        found.append(("unmixnet, answer and states", Case("states", "unmixnet", size, repeats, RECORDINGS)))
+        rows += [(name, Case("network", name, size, repeats, RECORDINGS)) for name in names]
+        rows.append(("unmixnet, answer", Case("network", "unmixnet", size, repeats, RECORDINGS)))
+        rows.append(("unmixnet, answer and states", Case("states", "unmixnet", size, repeats, RECORDINGS)))
     for name in ("ridge",) if quick else ("1-NN", "ridge", "extra-trees"):
-        found.append((name, Case("peer", name, "", repeats, RECORDINGS // 8 if quick else RECORDINGS)))
-    return [*found, ("direct inverse", Case("inverse", "direct inverse", "small", repeats, 0, windows))]
+        rows.append((name, Case("peer", name, "", repeats, RECORDINGS // 8 if quick else RECORDINGS)))
+    return [*rows, ("direct inverse", Case("inverse", "direct inverse", "small", repeats, 0, windows))]
 
 
 def run_efficiency(
@@ -101,11 +101,11 @@ def errors_of(stored: Path) -> dict[str, dict[str, float]]:
     """MAE per recording of each model where mixtures are new, from an earlier run of `reproduce smellnet`."""
     if not stored.is_file():
         return {}
-    found: dict[str, dict[str, float]] = {}
+    errors: dict[str, dict[str, float]] = {}
     for row in json.loads(stored.read_text())["rows"]:
         if (row["metric"], row["level"]) == ("MAE", "recording") and row["protocol"].endswith((":unseen", "out")):
-            found.setdefault(row["model"], {})[row["protocol"]] = row["mean"]
-    return found
+            errors.setdefault(row["model"], {})[row["protocol"]] = row["mean"]
+    return errors
 
 
 def _ask(case: Case) -> dict[str, Any]:

@@ -63,20 +63,20 @@ def _panel(ax: Axes, name: str, split: Mapping[str, Any]) -> None:
 def abstention_caption(record: Mapping[str, Any]) -> Caption:
     """The words under it."""
     part = record["abstention"]
-    told = []
-    for one in part["verdicts"]:
-        caught = "" if one["withheld_error"] is None else f" with an error of {one['withheld_error']:.3f}"
-        answered = "none" if one["answered"] is None else f"{one['answered']:.3f}"
-        told.append(
-            f"{one['split']} ({one['recipes']} recipes): {one['withheld']} of {one['n']} withheld{caught}, the "
-            f"answered ones {answered}."
+    sentences = []
+    for verdict in part["verdicts"]:
+        caught = "" if verdict["withheld_error"] is None else f" with an error of {verdict['withheld_error']:.3f}"
+        answered = "none" if verdict["answered"] is None else f"{verdict['answered']:.3f}"
+        sentences.append(
+            f"{verdict['split']} ({verdict['recipes']} recipes): {verdict['withheld']} of {verdict['n']} "
+            f"withheld{caught}, the answered ones {answered}."
         )
-    areas = "; ".join(_best(part, one["split"]) for one in part["verdicts"])
+    areas = "; ".join(_best(part, verdict["split"]) for verdict in part["verdicts"])
     return Caption(
         "What abstention catches",
         f"Answers of the shipped bundle {part['bundle']} ({part['digest'][:12]}) to recordings that it has not seen, "
         "the least doubtful first. Below the grey band a score withholds wrong answers; inside it, it does no better "
-        f"than dice; above it, the answers that look surest are the worst. At its own limits: {' '.join(told)} "
+        f"than dice; above it, the answers that look surest are the worst. At its own limits: {' '.join(sentences)} "
         "Mean height of a curve less that of chance, with intervals from resampling recipes, since the band takes "
         f"recordings for independent: {areas}.",
         "The lowest of many scores is flattered: it has to be confirmed on other recipes before it may decide "
@@ -89,11 +89,11 @@ def _best(part: Mapping[str, Any], split: str) -> str:
     rows = [row for row in part["rows"] if row["split"] == split]
     low = min(rows, key=lambda row: row["area"])
     shown = {row["score"]: row for row in rows if row["score"] == "novelty"} | {low["score"]: low}
-    told = ", ".join(
+    gains = ", ".join(
         f"{name} {row['area'] - row['random']:+.3f} [{row['gain_lo']:+.3f}, {row['gain_hi']:+.3f}]"
         for name, row in shown.items()
     )
-    return f"{split} {told}, the lowest of {len(rows)} scores being {low['score']}"
+    return f"{split} {gains}, the lowest of {len(rows)} scores being {low['score']}"
 
 
 BUNDLE = "smellnet-mixture"
@@ -103,15 +103,17 @@ SPLITS = ("clean:seen", "clean:unseen")
 def judged(root: Path | None, name: str = BUNDLE) -> dict[str, Any]:
     """Doubts, verdicts and errors of every recording of both clean tests."""
     bundle = load_model(name)
-    found: dict[str, Any] = {"bundle": name, "digest": bundle.digest, "splits": {}}
+    result: dict[str, Any] = {"bundle": name, "digest": bundle.digest, "splits": {}}
     for split in SPLITS:
         test = scoring_set(bundle, f"smellnet-mixture:{split}", root)
         traces = [bundle.trace(recording).signal for recording in test.recordings]
         evidence = gather_evidence(bundle.model, traces, bundle.spec)
-        truth = np.stack([one.label.vector(bundle.components) for one in test.recordings if one.label])
-        recipes = [_recipe(one.label) for one in test.recordings if one.label]
-        found["splits"][split] = doubts(bundle, evidence, truth) | {"recipes": recipes}
-    return found
+        truth = np.stack(
+            [recording.label.vector(bundle.components) for recording in test.recordings if recording.label]
+        )
+        recipes = [_recipe(recording.label) for recording in test.recordings if recording.label]
+        result["splits"][split] = doubts(bundle, evidence, truth) | {"recipes": recipes}
+    return result
 
 
 def _recipe(label: Mixture) -> str:
@@ -121,19 +123,19 @@ def _recipe(label: Mixture) -> str:
 def doubts(bundle: Bundle, evidence: list[Evidence], truth: np.ndarray) -> dict[str, Any]:
     """Scores that are large where an answer should be withheld; the error; whether the bundle withholds it."""
     calibration, novelty = bundle.calibration, bundle.calibration.novelty
-    shares = np.stack([calibration.shares(one.ratios) for one in evidence])
+    shares = np.stack([calibration.shares(item.ratios) for item in evidence])
     low, high = calibration.intervals.of(shares)
     scores: dict[str, list[float]] = {}
     if novelty is not None:
-        parts = np.stack([novelty.parts(one) for one in evidence])
+        parts = np.stack([novelty.parts(item) for item in evidence])
         scores["novelty"] = parts.max(axis=1).tolist()
         names = ("embedding", "signal", "residual")[: parts.shape[1]]
         scores |= {f"{name} alone": parts[:, k].tolist() for k, name in enumerate(names)}
     scores["small largest share"] = (1 - shares.max(axis=1)).tolist()
-    scores["windows disagree"] = [float(one.ratios.std(axis=0).mean()) for one in evidence]
+    scores["windows disagree"] = [float(item.ratios.std(axis=0).mean()) for item in evidence]
     scores["wide intervals"] = (high - low).mean(axis=1).tolist()
-    scores["weak signal"] = [-calibration.background.strength(one) for one in evidence]
-    withheld = [verdict_of(bundle, one) is not Verdict.MIXTURE for one in evidence]
+    scores["weak signal"] = [-calibration.background.strength(item) for item in evidence]
+    withheld = [verdict_of(bundle, item) is not Verdict.MIXTURE for item in evidence]
     return {"scores": scores, "withheld": withheld, "error": error_of(shares, truth).tolist()}
 
 
@@ -143,27 +145,29 @@ def curves_of(split: dict[str, Any]) -> list[dict[str, Any]]:
     for name, score in split["scores"].items():
         curve = risk_curve(np.array(score), np.array(split["error"]))
         half, most = (float(np.interp(share, curve.coverage, curve.risk)) for share in (0.5, 0.8))
-        told = {"area": curve.area, "random": curve.random, "best": float(curve.best.mean()), "p": curve.p}
-        told["gain_lo"], told["gain_hi"] = gain_interval(np.array(score), np.array(split["error"]), split["recipes"])
-        rows.append({"score": name, **told, "at_half": half, "at_four_fifths": most, "n": len(score)})
+        measures = {"area": curve.area, "random": curve.random, "best": float(curve.best.mean()), "p": curve.p}
+        measures["gain_lo"], measures["gain_hi"] = gain_interval(
+            np.array(score), np.array(split["error"]), split["recipes"]
+        )
+        rows.append({"score": name, **measures, "at_half": half, "at_four_fifths": most, "n": len(score)})
     return rows
 
 
-def abstention_record(found: dict[str, Any]) -> dict[str, Any]:
+def abstention_record(judgement: dict[str, Any]) -> dict[str, Any]:
     """The record with its curves' numbers, and the errors of what is answered and what is withheld."""
-    made = {**found, "rows": [], "verdicts": []}
-    for name, split in found["splits"].items():
+    made = {**judgement, "rows": [], "verdicts": []}
+    for name, split in judgement["splits"].items():
         made["rows"] += [{"split": name, **row} for row in curves_of(split)]
         error, withheld = np.array(split["error"]), np.array(split["withheld"])
         answered = error[~withheld]
-        told = {
+        summary = {
             "split": name,
             "n": len(error),
             "recipes": len(set(split["recipes"])),
             "withheld": int(withheld.sum()),
             "all": float(error.mean()),
         }
-        told["answered"] = float(answered.mean()) if len(answered) else None
-        told["withheld_error"] = float(error[withheld].mean()) if withheld.any() else None
-        made["verdicts"].append(told)
+        summary["answered"] = float(answered.mean()) if len(answered) else None
+        summary["withheld_error"] = float(error[withheld].mean()) if withheld.any() else None
+        made["verdicts"].append(summary)
     return made

@@ -36,7 +36,7 @@ def figures(
     with progress() as display:
         sources = FigureSources(data, work or Path("out/reproduce/smellnet"), RESULTS, display, redraw=redraw)
         made = make_figures(names, sources, folder)
-    captions, file = {one.name: one.caption.to_json() for one in made}, folder / "fig_captions.json"
+    captions, file = {figure.name: figure.caption.to_json() for figure in made}, folder / "fig_captions.json"
     others = json.loads(file.read_text()) if only and file.is_file() else {}
     file.write_text(json.dumps(others | captions, indent=1, ensure_ascii=False) + "\n")
     result = provenance(COMMAND, captions=captions)
@@ -47,8 +47,8 @@ def figures(
         if not redraw:
             store(sources.failures, RESULTS / "failures.json")
     if as_json:
-        print(json.dumps(result | {"pictures": {one.name: str(one.path) for one in made}}, indent=1))
+        print(json.dumps(result | {"pictures": {figure.name: str(figure.path) for figure in made}}, indent=1))
         return
-    for one in made:
-        print(f"{one.path}: {one.caption.title}. {one.caption.shows}\n  {one.caption.change}\n")
+    for figure in made:
+        print(f"{figure.path}: {figure.caption.title}. {figure.caption.shows}\n  {figure.caption.change}\n")
     print(f"Wrote {len(made)} pictures to {folder}", file=sys.stderr)

@@ -135,24 +135,24 @@ def _nulls(ax: Axes, record: Mapping[str, Any]) -> None:
 def confusion_caption(record: Mapping[str, Any]) -> Caption:
     """The words under it."""
     main, rows = _main(record), main_rows(record)
-    found, signed, near, left = (
+    coherent, signed, near, left = (
         [row for row in main_rows(record, by) if row["p"] < 0.05]
         for by in (_BY, "cosine", "nearness", "nearness, given same sessions")
     )
     first = next(row for row in rows if (row["protocol"], row["model"]) == (main["protocol"], main["model"]))
     worst = worst_pairs(record, 3)
-    told = ", ".join(
+    pairs = ", ".join(
         f"{pair['pair']} ({100 * pair['share']:.0f} %, coherence {pair['whitened']:.2f})" for pair in worst
     )
     return Caption(
         "Which pairs are confused, and does coherence foretell it?",
         "Above left: the share of a substance (row) that was answered as another that was not there (column), on "
-        f"{first['recordings']} recordings of {main['protocol']} by {label_of(main['model'])}. Most confused: {told}. "
+        f"{first['recordings']} recordings of {main['protocol']} by {label_of(main['model'])}. Most confused: {pairs}. "
         "Right: both directions of every pair against the whitened coherence of their fingerprints, and against the "
         f"distance of the fingerprints in units of noise. Below left: rank correlations over at most {first['n']} "
         "pairs; grey is what permuted names give, since pairs that share a substance are not independent. "
         f"Of {len(rows)} protocols and models, p < 0.05 (one-sided, not corrected for their number) is reached by "
-        f"{len(found)} with the coherence, by {len(signed)} with the same cosine before its sign is dropped, by "
+        f"{len(coherent)} with the coherence, by {len(signed)} with the same cosine before its sign is dropped, by "
         f"{len(near)} with the nearness, and by {len(left)} with the nearness beyond what being recorded in the same "
         "sessions explains.",
         "The coherence is that of the paper's theorem, the absolute value of a cosine: opposite fingerprints count as "
@@ -221,6 +221,6 @@ def confusion_record(
                 left = mantel(table_of_pairs, pairs["nearness"], given=mates)
                 rows.append({**about, "by": "nearness, given same sessions", "what": what, **plain(left)})
             if model != table.best_peer:
-                told = plain(mantel(C, made[table.best_peer]))
-                rows.append({**about, "by": "the best peer's confusions", "what": "share", **told})
+                correlation = plain(mantel(C, made[table.best_peer]))
+                rows.append({**about, "by": "the best peer's confusions", "what": "share", **correlation})
     return {"names": list(names), "rows": rows, "matrices": matrices}

@@ -123,14 +123,14 @@ def mantel(
     a, b = _ranks(A[i, j]), _ranks(B[i, j])
     if given is not None:
         z = _ranks(np.asarray(given, float)[i, j])
-        a, b = (one - (one @ z) / max(float(z @ z), 1e-300) * z for one in (a, b))
+        a, b = (ranked - (ranked @ z) / max(float(z @ z), 1e-300) * z for ranked in (a, b))
     ranks = np.zeros_like(B)
     ranks[i, j] = ranks[j, i] = b
     rng = np.random.default_rng(seed)
     orders = np.stack([np.arange(len(B)), *(rng.permutation(len(B)) for _ in range(draws))])
-    found = ranks[orders[:, i], orders[:, j]]
-    size = np.sqrt(np.sum(a**2) * np.sum(found**2, axis=1))
-    rho = found @ a / np.maximum(size, 1e-300)
+    permuted = ranks[orders[:, i], orders[:, j]]
+    size = np.sqrt(np.sum(a**2) * np.sum(permuted**2, axis=1))
+    rho = permuted @ a / np.maximum(size, 1e-300)
     lo, hi = np.quantile(rho[1:], [0.025, 0.975])
     p = np.mean(rho >= rho[0] - 1e-12)
     return Correlation(float(rho[0]), float(lo), float(hi), float(p), len(i))
@@ -153,11 +153,11 @@ def clustered(x: np.ndarray, y: np.ndarray, groups: Sequence[str], *, draws: int
     names = np.asarray(groups)[known]
     x, y = x[known], y[known]
     members = [np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())]
-    rng, found = np.random.default_rng(seed), []
+    rng, correlations = np.random.default_rng(seed), []
     for _ in range(draws):
         rows = np.concatenate([members[i] for i in rng.integers(len(members), size=len(members))])
-        found.append(rank_correlation(x[rows], y[rows]))
-    lo, hi = np.nanquantile(found, [0.025, 0.975])
+        correlations.append(rank_correlation(x[rows], y[rows]))
+    lo, hi = np.nanquantile(correlations, [0.025, 0.975])
     return Correlation(rank_correlation(x, y), float(lo), float(hi), float("nan"), len(x))
 
 
@@ -172,8 +172,8 @@ def _ranks(x: np.ndarray) -> np.ndarray:
     """Ranks, around zero; equal values share theirs."""
     from scipy.stats import rankdata
 
-    found = rankdata(x)
-    return found - found.mean()
+    ranks = rankdata(x)
+    return ranks - ranks.mean()
 
 
 def level_distance(levels: np.ndarray, training: np.ndarray, same: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -216,10 +216,10 @@ def gain_interval(
     """
     score, error, names = np.asarray(score, float), np.asarray(error, float), np.asarray(groups)
     members = [np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())]
-    rng, found = np.random.default_rng(seed), []
+    rng, gains = np.random.default_rng(seed), []
     for _ in range(draws):
         rows = np.concatenate([members[i] for i in rng.integers(len(members), size=len(members))])
         sorted_error = error[rows][np.argsort(score[rows], kind="stable")]
-        found.append(np.mean(np.cumsum(sorted_error) / np.arange(1, len(rows) + 1)) - sorted_error.mean())
-    lo, hi = np.quantile(found, [0.025, 0.975])
+        gains.append(np.mean(np.cumsum(sorted_error) / np.arange(1, len(rows) + 1)) - sorted_error.mean())
+    lo, hi = np.quantile(gains, [0.025, 0.975])
     return float(lo), float(hi)

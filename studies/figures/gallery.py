@@ -86,9 +86,9 @@ class FigureSources:
 
         tick = self.progress("Reconstruction", 1)
         known = [code_version(code.UNMIXNET), code_version(code.BASELINE)]
-        found = self._work.remembered("reconstruction", known, lambda: gather_reconstruction(self.root, self._work))
+        made = self._work.remembered("reconstruction", known, lambda: gather_reconstruction(self.root, self._work))
         tick()
-        return found
+        return made
 
     @property
     def _predictions(self) -> Path:
@@ -191,8 +191,10 @@ FIGURES: Mapping[str, Callable[[FigureSources], "tuple[Figure, Caption]"]] = {
 
 def chosen_figures(only: Sequence[str]) -> tuple[str, ...]:
     """Names of figures; `failures` means all of those, nothing means everything."""
-    names = [name for one in only for name in FIGURES if name == one or name.startswith(f"{one}_")]
-    if unknown := [one for one in only if not any(name == one or name.startswith(f"{one}_") for name in FIGURES)]:
+    names = [name for wanted in only for name in FIGURES if name == wanted or name.startswith(f"{wanted}_")]
+    if unknown := [
+        wanted for wanted in only if not any(name == wanted or name.startswith(f"{wanted}_") for name in FIGURES)
+    ]:
         raise ConfigError(f"no figure {unknown[0]!r}", remedy=f"Choose among {', '.join(FIGURES)}")
     return tuple(dict.fromkeys(names)) or tuple(FIGURES)
 

@@ -213,7 +213,7 @@ def _summary(record: Mapping[str, Any], name: str) -> tuple[float, float]:
 
 def reconstruction_caption(record: Mapping[str, Any]) -> Caption:
     """The words under it."""
-    told = "; ".join("{} {:.3f} ({:.3f})".format(name, *_summary(record, name)) for name in MODELS)
+    scores = "; ".join("{} {:.3f} ({:.3f})".format(name, *_summary(record, name)) for name in MODELS)
     return Caption(
         f"An unseen mixture rebuilt ({record['label']})",
         "Signals are logarithms of the conductance, in standard deviations of training. The recording is the one whose "
@@ -223,7 +223,7 @@ def reconstruction_caption(record: Mapping[str, Any]) -> Caption:
         f"(trained for {record['adr_gnn_epochs']} epochs) rebuilds nothing by itself: ridge projections from its "
         "hidden states to the trace were fitted on training recordings only. The state of each moment holds the last "
         "samples, so that this projection nearly copies them; from the last state alone it has to know the whole "
-        f"window. RMS residual over all recordings, median in brackets: {told}.",
+        f"window. RMS residual over all recordings, median in brackets: {scores}.",
         "A small residual speaks for the physics only where it is below that of the first sample held, and most of "
         "these traces hardly move within a window. Recordings with an onset could tell more; so could a solver that "
         "has to find the level by itself.",

@@ -43,14 +43,14 @@ def hits_by_number(table: AnswerTable, model: str) -> dict[int, tuple[float, flo
     """Top-P hit of recordings with P components, its interval by resampling supports, and how many there are."""
     guess, truth = table.flat(model)
     held = np.sum(table.truth > 0, axis=1)
-    seeds, found = len(guess) // len(held), {}
+    seeds, hits = len(guess) // len(held), {}
     for count in sorted(set(held.tolist())):
         mine = np.tile(held == count, seeds)
         names = [name for name, inside in zip(table.supports * seeds, mine, strict=True) if inside]
         value = metrics.top_k_hit(guess[mine], truth[mine])
         interval = metrics.bootstrap_interval(metrics.top_k_hit, guess[mine], truth[mine], names, resamples=_RESAMPLES)
-        found[int(count)] = (value, interval.lo, interval.hi, int(np.sum(held == count)))
-    return found
+        hits[int(count)] = (value, interval.lo, interval.hi, int(np.sum(held == count)))
+    return hits
 
 
 def chance_hit(count: int, K: int) -> float:
@@ -97,10 +97,10 @@ def _recovery(ax: Axes, table: AnswerTable) -> None:
     models = table.compared
     counts: Sequence[int] = []
     for k, model in enumerate(models):
-        found = hits_by_number(table, model)
-        counts = list(found)
+        hits = hits_by_number(table, model)
+        counts = list(hits)
         x = np.arange(len(counts)) + 0.16 * (k - (len(models) - 1) / 2)
-        value, lo, hi, _ = np.array(list(found.values())).T
+        value, lo, hi, _ = np.array(list(hits.values())).T
         ax.errorbar(
             x,
             value,
@@ -131,10 +131,10 @@ def shares_caption(tables: Mapping[str, AnswerTable]) -> Caption:
     """The words under it."""
     parts = []
     for name, table in tables.items():
-        told = ", ".join(f"{label_of(model)} {table.error(model).mean():.3f}" for model in table.compared)
+        errors = ", ".join(f"{label_of(model)} {table.error(model).mean():.3f}" for model in table.compared)
         null = f", the mean of training {table.error('mean').mean():.3f}" if "mean" in table.guesses else ""
         supports = len(set(table.supports))
-        parts.append(f"{name} ({len(table.recordings)} recordings of {supports} combinations): {told}{null}.")
+        parts.append(f"{name} ({len(table.recordings)} recordings of {supports} combinations): {errors}{null}.")
     return Caption(
         "Answered and true shares, and how much of the support is found",
         "Mean answer over the windows of a recording; every point is one substance in one recording, grey where it was "

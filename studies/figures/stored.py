@@ -35,9 +35,9 @@ class Caption:
 _DIGITS = 5
 
 
-def plain(found: Correlation) -> dict[str, Any]:
+def plain(correlation: Correlation) -> dict[str, Any]:
     """Its values; None for what is not known."""
-    return {key: value if np.isfinite(value) else None for key, value in asdict(found).items()}
+    return {key: value if np.isfinite(value) else None for key, value in asdict(correlation).items()}
 
 
 def rounded(array: np.ndarray) -> list[Any]:

@@ -210,20 +210,19 @@ def study_folds(
     protocols: Sequence[str], root: str | Path | None, *, groups: int | None = None
 ) -> tuple[StudyFold, ...]:
     """The folds of protocols that share their training; with `groups`, folds are joined into so many."""
-    made = [protocol(name, root) for name in protocols]
-    made = [grouped(one, groups) for one in made] if groups else made
+    chosen = [protocol(name, root) for name in protocols]
+    chosen = [grouped(each, groups) for each in chosen] if groups else chosen
     joined = []
-    for folds in zip(*(one.folds for one in made), strict=True):
-        same = all(one.data.name == made[0].data.name for one in made)
+    for folds in zip(*(each.folds for each in chosen), strict=True):
+        same = all(each.data.name == chosen[0].data.name for each in chosen)
         if not same or any(fold.train != folds[0].train for fold in folds):
             raise ConfigError(
                 f"{' and '.join(protocols)} train on different recordings", remedy="Put them into studies of their own"
             )
-        tests = {one.name: fold.test for one, fold in zip(made, folds, strict=True)}
-        name = folds[0].name if len(made[0].folds) > 1 else "all"
-        joined.append(
-            StudyFold(name, made[0].data, folds[0].train, tests, {one.name: _split_name(one, groups) for one in made})
-        )
+        tests = {each.name: fold.test for each, fold in zip(chosen, folds, strict=True)}
+        splits = {each.name: _split_name(each, groups) for each in chosen}
+        name = folds[0].name if len(chosen[0].folds) > 1 else "all"
+        joined.append(StudyFold(name, chosen[0].data, folds[0].train, tests, splits))
     return tuple(joined)
 
 

@@ -35,7 +35,7 @@ def novelty(
         for name in dataset or DATASETS:
             fold, config = novelty_fold(name, data), novelty_config(name, quick=quick)
             names = substance or fold.data.components[:: 12 if quick else 4]
-            for novel in [leave_out(fold, one) for one in names]:
+            for novel in [leave_out(fold, name) for name in names]:
                 rows = novelty_rows(config, novel, recall, kept, progress=display)
                 result["rows"] += [dataclasses.asdict(row) for row in rows]
                 store(result, target)

@@ -174,23 +174,23 @@ def _scored(
     groups = [piece.path for piece in (*known, *novel.unknown)]
     rows = []
     for name, (score, limit) in scores_of(novelty, held).items():
-        told, news = (np.array([score(one) for one in side]) for side in (old, new))
-        rows.append(_row(novel, name, limit, told, news, groups))
+        known_scores, unknown_scores = (np.array([score(item) for item in side]) for side in (old, new))
+        rows.append(_row(novel, name, limit, known_scores, unknown_scores, groups))
     return rows
 
 
 def scores_of(novelty: Novelty, held: Sequence[Evidence]) -> dict[str, tuple[Callable[[Evidence], float], float]]:
     """The score of a bundle and each of its parts alone, with the limit that validation recordings give it."""
-    found: dict[str, tuple[Callable[[Evidence], float], float]] = {"novelty": (novelty.score, novelty.limit)}
+    scoring: dict[str, tuple[Callable[[Evidence], float], float]] = {"novelty": (novelty.score, novelty.limit)}
     parts = ("embedding", "signal statistics", "reconstruction residual")[: len(novelty.centre)]
     for k, part in enumerate(parts):
 
         def alone(evidence: Evidence, k: int = k) -> float:
             return float(novelty.parts(evidence)[k])
 
-        scores = tuple(sorted(alone(one) for one in held))
-        found[f"{part} alone"] = (alone, replace(novelty, scores=scores).limit)
-    return found
+        scores = tuple(sorted(alone(item) for item in held))
+        scoring[f"{part} alone"] = (alone, replace(novelty, scores=scores).limit)
+    return scoring
 
 
 def _row(novel: Novel, score: str, limit: float, old: np.ndarray, new: np.ndarray, groups: Sequence[str]) -> NoveltyRow:

@@ -53,7 +53,7 @@ def drawn(
     rng = np.random.default_rng([seed, k])
     sessions = np.array([piece.session for piece in pool])
     recipes = np.array([_recipe(piece) for piece in pool])
-    found = []
+    draws = []
     for i, piece in enumerate(tests):
         free = np.flatnonzero((sessions == piece.session) & (recipes != _recipe(piece)))
         if not len(free):
@@ -64,8 +64,8 @@ def drawn(
             )
         chosen = rng.choice(free, min(k, len(free)), replace=False)
         labels = shares[chosen] if wrong is None else wrong[rng.integers(len(wrong), size=len(chosen))]
-        found.append(Draw(i, chosen, labels))
-    return found
+        draws.append(Draw(i, chosen, labels))
+    return draws
 
 
 def _recipe(piece: Piece) -> str:
@@ -123,8 +123,8 @@ def mapped(ask: Ask, known: KnownSessions, draws: Sequence[Draw], method: str) -
     """Shares of every test, its signal mapped to what training knows; `none` leaves it as it is."""
     windows = [known.tests[draw.test] for draw in draws]
     if method != "none":
-        found = [MAPS[method](known.references[draw.references], known.master(draw.labels)) for draw in draws]
-        windows = [one.apply(cut) for one, cut in zip(found, windows, strict=True)]
+        maps = [MAPS[method](known.references[draw.references], known.master(draw.labels)) for draw in draws]
+        windows = [map_.apply(cut) for map_, cut in zip(maps, windows, strict=True)]
     return answered(ask, windows)
 
 
@@ -138,8 +138,8 @@ def through_law(known: KnownSessions, draws: Sequence[Draw], *, about: bool) -> 
     """The steady law's answers, its levels (and with `about` its expectations) set by the references."""
     guesses = []
     for draw in draws:
-        told = informed(known.law, known.sd * known.references[draw.references], draw.labels, about=about)
-        guesses.append(told.shares(known.sd * known.level(draw.test)[None]))
+        law = informed(known.law, known.sd * known.references[draw.references], draw.labels, about=about)
+        guesses.append(law.shares(known.sd * known.level(draw.test)[None]))
     return np.concatenate(guesses)
 
 
@@ -183,15 +183,15 @@ class SolverMaps:
         made = expected_traces(bundle, rows, np.stack([traces[0][:window]] * len(rows)))
         steps = made.shape[2]
         seen = np.stack([trace[stride : steps * stride + 1 : stride] for trace in traces]).astype(float)
-        return cls(bundle, seen, {_key(row): one for row, one in zip(rows, made, strict=True)})
+        return cls(bundle, seen, {_key(row): expected for row, expected in zip(rows, made, strict=True)})
 
     def map(self, draw: Draw) -> AffineMap:
         """The session that makes the physics of the labels look like the references."""
-        told = []
+        references = []
         for place, label in zip(draw.references, draw.labels, strict=True):
             seen, made = self.seen[place], self.expected[_key(label)]
-            told.append(Reference(seen, label, seen, made, seen.mean(axis=0), made.mean(axis=(0, 1))))
-        return fit_solver_gain(told, priors_of(self.bundle))
+            references.append(Reference(seen, label, seen, made, seen.mean(axis=0), made.mean(axis=(0, 1))))
+        return fit_solver_gain(references, priors_of(self.bundle))
 
 
 def _key(label: np.ndarray) -> bytes:

@@ -127,15 +127,15 @@ def _ways(
     bundle, _ = bundle_of(study, root, work, options, name=_STUDY)
     recordings = [bench.recall(bench.fold.data, piece) for piece in pool]
     solver = SolverMaps.of(bundle, recordings, np.concatenate([shares, known.shares]))
-    asked: dict[str, Ask] = {
+    models: dict[str, Ask] = {
         name: PEERS[name].fit(known.train, Task.RATIOS).predict for name in ("1-NN", "5-NN", "extra-trees")
     }
-    asked["unmixnet"] = lambda cut: window_ratios(bundle.model, cut)
+    models["unmixnet"] = lambda cut: window_ratios(bundle.model, cut)
     ways: dict[str, tuple[Way, bool]] = {"mean of the references' labels": (of_labels, False)}
-    for name, ask in asked.items():
+    for name, ask in models.items():
         for method in MAPS:
             ways[f"{name}, {method}"] = (lambda draws, a=ask, m=method: mapped(a, known, draws, m), False)
-    ways["unmixnet, through the solver"] = (lambda draws: _solved(asked["unmixnet"], known, solver, draws), True)
+    ways["unmixnet, through the solver"] = (lambda draws: _solved(models["unmixnet"], known, solver, draws), True)
     for name in ("5-NN", "extra-trees"):
         ways[f"{name}, references added to training"] = (lambda draws, n=name: added(n, known, draws), True)
     ways["unmixnet, steady state, levels"] = (lambda draws: through_law(known, draws, about=False), False)
@@ -144,7 +144,7 @@ def _ways(
         False,
     )
     nothing = [Draw(i, np.zeros(0, int), np.zeros((0, shares.shape[1]))) for i in range(len(known.tests))]
-    plain = {name: mapped(ask, known, nothing, "none") for name, ask in asked.items()}
+    plain = {name: mapped(ask, known, nothing, "none") for name, ask in models.items()}
     level = np.stack([known.level(i) for i in range(len(known.tests))])
     plain |= {"mean": np.tile(known.shares.mean(axis=0), (len(level), 1))}
     plain |= {"unmixnet, steady state": known.law.shares(level * known.sd)}
@@ -172,7 +172,7 @@ def session_rows(
             done = progress(split, len(sessions.ways))
             for name, (way, slow) in sessions.ways.items():
                 some = made[: min(_SLOW, draws)] if slow else made
-                yield _score(sessions, [way(one) for one in some], split, name)
+                yield _score(sessions, [way(sample) for sample in some], split, name)
                 done()
 
 

@@ -166,9 +166,9 @@ def _variances(F: np.ndarray, rows: np.ndarray) -> np.ndarray:
     size = np.sqrt(np.where(np.diag(F) > 0, np.diag(F), 1))
     values, vectors = np.linalg.eigh(F / np.outer(size, size))
     parts = (rows / size) @ vectors
-    told = values > _SINGULAR * max(values.max(), np.finfo(float).tiny)
-    variance = np.sum(np.square(parts[:, told]) / values[told], axis=1)
-    lost = np.sum(np.square(parts[:, ~told]), axis=1) > 1e-12 * np.sum(np.square(rows / size), axis=1)
+    informed = values > _SINGULAR * max(values.max(), np.finfo(float).tiny)
+    variance = np.sum(np.square(parts[:, informed]) / values[informed], axis=1)
+    lost = np.sum(np.square(parts[:, ~informed]), axis=1) > 1e-12 * np.sum(np.square(rows / size), axis=1)
     return np.where(lost, np.inf, variance)
 
 

@@ -1,4 +1,4 @@
-"""Calibration of the simulator: known coefficients found again, then SmellNet, beside laws without physics.
+"""Calibration of the simulator: known coefficients recovered, then SmellNet, beside laws without physics.
 
     python -m studies.simulator.calibrate [--data DIR] [--known] [--report SIM/report.json]
 
@@ -27,7 +27,7 @@ from unmixnet.training.calibration.losses import schedule
 from unmixnet.training.calibration.setup import Recordings, Setup
 from unmixnet.training.calibration.theta import Jar, NuisancePrior, Theta, prior_of
 
-__all__ = ["Found", "KnownProcess", "find_again", "known", "known_part", "smellnet_part"]
+__all__ = ["KnownFit", "KnownProcess", "calibrate_known", "known_part", "known_process", "smellnet_part"]
 
 RESULTS = Path(__file__).parents[1] / "results" / "calibrate.json"
 FOODS, SENSORS = ("banana", "orange", "pear"), ("m1", "m2")
@@ -39,32 +39,33 @@ def known_part(noises: tuple[float, ...] = NOISES, *, iterations: int = 16) -> I
 
     for noise in noises:
         with single_precision():
-            truth = known(FOODS, SENSORS, noise=noise, seconds=48.0, sessions=2)
-            again = find_again(truth, iterations=iterations, watch=lambda *told: print(*told, flush=True))
-        told = again.told.estimates
-        sure = again.identifiable
+            truth = known_process(FOODS, SENSORS, noise=noise, seconds=48.0, sessions=2)
+            fit = calibrate_known(truth, iterations=iterations, watch=lambda *progress: print(*progress, flush=True))
+        estimates = fit.information.estimates
         yield {
             "commit": provenance("")["commit"],
             "noise": noise,
             "signal sd": [float(value) for value in truth.setup.train.Y.std(axis=(0, 1))],
             "recordings": len(truth.setup.train),
             "identifiable up to se": SURE,
-            "identifiable": int(sure.sum()),
-            "worst identifiable error": again.worst,
-            "within three se": float((abs(again.error) < [3 * one.se for one in told]).mean()),
-            "groups": again.summary(),
-            "verdicts": again.told.summary(),
-            "untold": list(again.told.untold),
-            "not determined": sorted({one.group for one in told if one.verdict == "not determined"}),
+            "identifiable": int(fit.identifiable.sum()),
+            "worst identifiable error": fit.worst,
+            "within three se": float((abs(fit.error) < [3 * estimate.se for estimate in estimates]).mean()),
+            "groups": fit.summary(),
+            "verdicts": fit.information.summary(),
+            "untold": list(fit.information.untold),
+            "not determined": sorted(
+                {estimate.group for estimate in estimates if estimate.verdict == "not determined"}
+            ),
         }
 
 
 def smellnet_part(report: Path) -> dict[str, Any]:
-    """What `unmixnet calibrate smellnet-mixture -o SIM` found, without the single estimates."""
+    """The report of `unmixnet calibrate smellnet-mixture -o SIM` without the single estimates."""
     values = json.loads(report.read_text(encoding="utf-8"))
-    values["determined"] = [one["name"] for one in values["estimates"] if one["verdict"] == "determined"]
+    values["determined"] = [row["name"] for row in values["estimates"] if row["verdict"] == "determined"]
     values["verdicts"] = {
-        verdict: sum(one["verdict"] == verdict for one in values["estimates"] if not one["combined"])
+        verdict: sum(row["verdict"] == verdict for row in values["estimates"] if not row["combined"])
         for verdict in ("determined", "weak", "not determined")
     }
     del values["estimates"]
@@ -72,20 +73,20 @@ def smellnet_part(report: Path) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run what is asked for."""
+    """Run the parts that the options name, and store them."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--known", action="store_true", help="calibrate on recordings of known coefficients")
     parser.add_argument("--report", type=Path, help="report.json of `unmixnet calibrate smellnet-mixture -o SIM`")
-    told = parser.parse_args()
+    options = parser.parse_args()
     kept = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
     parts = {name: kept[name] for name in ("known", "smellnet") if name in kept}
-    if told.report:
-        parts["smellnet"] = smellnet_part(told.report)
+    if options.report:
+        parts["smellnet"] = smellnet_part(options.report)
         _store(parts)
-    if told.known:
+    if options.known:
         parts["known"] = []
-        for one in known_part():
-            parts["known"].append(one)
+        for row in known_part():
+            parts["known"].append(row)
             _store(parts)
 
 
@@ -112,30 +113,30 @@ class KnownProcess:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
-    """What calibration found beside the truth.
+class KnownFit:
+    """A calibration beside the true coefficients.
 
     Arguments:
-        told: standard errors.
-        error: of the logarithm of every estimate of `told`.
+        information: standard errors of the estimates.
+        error: of the logarithm of every estimate.
     """
 
     known: KnownProcess
-    found: CalibrationFit
-    told: Information
+    fit: CalibrationFit
+    information: Information
     error: np.ndarray
 
     @property
     def identifiable(self) -> np.ndarray:
         """Which estimates the recordings fix to two per cent."""
-        return np.array([one.se for one in self.told.estimates]) <= SURE
+        return np.array([estimate.se for estimate in self.information.estimates]) <= SURE
 
     def summary(self) -> list[dict[str, Any]]:
         """Each group: entries, how many are identifiable, their largest error, and the errors in standard errors."""
         rows = []
-        se, sure = np.array([one.se for one in self.told.estimates]), self.identifiable
-        for group in dict.fromkeys(one.group for one in self.told.estimates):
-            mine = np.array([one.group == group for one in self.told.estimates])
+        se, sure = np.array([estimate.se for estimate in self.information.estimates]), self.identifiable
+        for group in dict.fromkeys(estimate.group for estimate in self.information.estimates):
+            mine = np.array([estimate.group == group for estimate in self.information.estimates])
             both = mine & sure
             rows.append(
                 {
@@ -155,7 +156,7 @@ class Found:
         return float(np.abs(self.error[self.identifiable]).max(initial=0))
 
 
-def known(
+def known_process(
     foods: Sequence[str],
     sensors: Sequence[str],
     *,
@@ -180,29 +181,31 @@ def known(
     row, unravel = ravel_pytree(prior.mean)
     drawn = np.asarray(row, float) + spread * flat(prior.sd) * rng.normal(size=row.size)
     theta = unravel(jnp.asarray(drawn, row.dtype))
-    told = _recipes(K, M, sessions, jar.steps)
-    n, believed = len(told), NuisancePrior(0.2, 0.1 if start == "exposed" else 0.0, 0.1, 0.1)
+    recordings = _recipes(K, M, sessions, jar.steps)
+    n, believed = len(recordings), NuisancePrior(0.2, 0.1 if start == "exposed" else 0.0, 0.1, 0.1)
     nuisances = Nuisances(
         rng.normal(0, believed.strength, n),
         rng.normal(0, believed.exposure, n),
         rng.normal(0, believed.gain, (sessions, M)),
         rng.normal(0, believed.offset, (sessions, M)),
     )
-    Y = seen(Physics.of(jar), theta, told, nuisances)
-    told = replace(told, Y=Y + noise * rng.normal(size=Y.shape))
-    return KnownProcess(Setup("known", tuple(foods), jar, told, (0.0,) * M, 2 / step_s, believed), theta, nuisances)
+    Y = seen(Physics.of(jar), theta, recordings, nuisances)
+    recordings = replace(recordings, Y=Y + noise * rng.normal(size=Y.shape))
+    return KnownProcess(
+        Setup("known", tuple(foods), jar, recordings, (0.0,) * M, 2 / step_s, believed), theta, nuisances
+    )
 
 
-def find_again(
+def calibrate_known(
     truth: KnownProcess, *, iterations: int = 12, watch: Watch = lambda stage, iteration, most, loss: None
-) -> Found:
+) -> KnownFit:
     """Calibrate on recordings of known coefficients."""
     stages = schedule(iterations, release=truth.setup.jar.release)
-    found = calibrate(truth.setup, stages, watch=watch)
-    told = information(truth.setup, stages[-1], found)
-    places = free_places(found.theta, stages[-1].free)
-    off = row_of(found.theta, found.nuisances, places) - row_of(truth.theta, truth.nuisances, places)
-    return Found(truth, found, told, told.rows @ off)
+    fit = calibrate(truth.setup, stages, watch=watch)
+    precision = information(truth.setup, stages[-1], fit)
+    places = free_places(fit.theta, stages[-1].free)
+    off = row_of(fit.theta, fit.nuisances, places) - row_of(truth.theta, truth.nuisances, places)
+    return KnownFit(truth, fit, precision, precision.rows @ off)
 
 
 def _recipes(K: int, M: int, sessions: int, steps: int) -> Recordings:
@@ -211,8 +214,8 @@ def _recipes(K: int, M: int, sessions: int, steps: int) -> Recordings:
     Doses a hundred times apart tell saturation of the surface from the bend of the readout; at one dose nothing does.
     """
     eye = np.eye(K)
-    one = np.array([*(dose * row for dose in DOSES for row in eye), *(0.5 * (eye + np.roll(eye, 1, axis=1)))])
-    ratios, session = np.tile(one, (sessions, 1)), np.repeat(np.arange(sessions), len(one))
+    recipes = np.array([*(dose * row for dose in DOSES for row in eye), *(0.5 * (eye + np.roll(eye, 1, axis=1)))])
+    ratios, session = np.tile(recipes, (sessions, 1)), np.repeat(np.arange(sessions), len(recipes))
     names = tuple(f"recording {i}" for i in range(len(ratios)))
     where = tuple(f"s{i}" for i in range(sessions))
     return Recordings(np.zeros((len(ratios), steps, M)), ratios, session, where, names)

@@ -114,10 +114,10 @@ def coefficient_errors(bench: NetworkBench, model: UnMixNet) -> list[Coefficient
         typical = model.uninformed()
         learned = model.process(typical, jnp.ones_like(typical.a), duration_s=seconds)
         true = true_process(setting_of(bench.fold.data))
-    found, wanted = (_logs(process) for process in (learned, true))
+    fitted, expected = (_logs(process) for process in (learned, true))
     # the model's signal is in standard deviations of the training rows, the true one in logits
-    found["gain"] = found["gain"] + np.log(np.array(bench.prepared.preprocessing.sd))
-    x_hat, x = combinations(found), combinations(wanted)
+    fitted["gain"] = fitted["gain"] + np.log(np.array(bench.prepared.preprocessing.sd))
+    x_hat, x = combinations(fitted), combinations(expected)
     errors = {name: np.abs(np.expm1(x_hat[name] - x[name])) for name in x if name not in UNTOLD}
     return [CoefficientError(name, e.size, float(np.median(e)), float(e.max())) for name, e in errors.items()]
 

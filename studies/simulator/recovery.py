@@ -80,20 +80,20 @@ class Recovery:
     @property
     def worst(self) -> float:
         """Largest relative error of all identifiable coefficients."""
-        return max(one.worst for one in self.combinations if one.worst is not None)
+        return max(combination.worst for combination in self.combinations if combination.worst is not None)
 
     def summary(self) -> dict[str, Any]:
         """As plain values."""
         return {
             "combinations": [
                 {
-                    "name": one.name,
-                    "entries": len(one.error),
-                    "identifiable": int(one.identifiable.sum()),
-                    "median error": float(np.median(one.error)),
-                    "worst identifiable error": one.worst,
+                    "name": combination.name,
+                    "entries": len(combination.error),
+                    "identifiable": int(combination.identifiable.sum()),
+                    "median error": float(np.median(combination.error)),
+                    "worst identifiable error": combination.worst,
                 }
-                for one in self.combinations
+                for combination in self.combinations
             ],
             "worst identifiable error": self.worst,
             "untold directions": len(self.untold),
@@ -152,8 +152,8 @@ class _RecoveryProblem:
         logs = log_coefficients(process)
         flat, self.unravel = ravel_pytree(logs)
         self.truth, self.names = np.asarray(flat), names_of(logs)
-        one = np.eye(len(logs["amount"]))
-        shares = jnp.asarray(np.concatenate([one, 0.5 * (one + np.roll(one, 1, axis=1))]))
+        pure = np.eye(len(logs["amount"]))
+        shares = jnp.asarray(np.concatenate([pure, 0.5 * (pure + np.roll(pure, 1, axis=1))]))
 
         def trace(p: Float[Array, " p"], share: Float[Array, " K"]) -> Float[Array, " n"]:
             return jnp.ravel(_played(with_coefficients(process, self.unravel(p)), geometry, share))
@@ -190,12 +190,12 @@ def _report(
     hidden = Vt[S / S[0] < TOLD]
     true, fitted, base = (problem.combined(p) for p in (problem.truth, end, 0 * end))
     rows = [problem.combined(unit) for unit in np.eye(len(end))]
-    found = []
+    combinations = []
     for name in true:
         C = np.stack([row[name] - base[name] for row in rows], axis=1)
         lost = np.sum((C @ hidden.T) ** 2, axis=1) / np.sum(C**2, axis=1)
-        found.append(Combination(name, lost < 1e-3, np.abs(np.expm1(fitted[name] - true[name]))))
-    return Recovery(tuple(found), S / S[0], tuple(_described(v, problem.names) for v in hidden), misfit, steps)
+        combinations.append(Combination(name, lost < 1e-3, np.abs(np.expm1(fitted[name] - true[name]))))
+    return Recovery(tuple(combinations), S / S[0], tuple(_described(v, problem.names) for v in hidden), misfit, steps)
 
 
 def _described(direction: np.ndarray, names: list[str], most: int = 6) -> str:

@@ -61,12 +61,12 @@ def _coherence(study: Study, fold: StudyFold) -> dict[str, Any]:
     recall = Recall(None)
     training = [recall(fold.data, piece) for piece in fold.train]
     ready = next(v.windows for v in _all_variants(study) if isinstance(v, Classical)).fit(training)
-    found = coherence(fingerprints(training, ready.signal, align=False))
+    result = coherence(fingerprints(training, ready.signal, align=False))
     return {
-        "mu_raw": found.mu_raw,
-        "mu_whitened": found.mu_whitened,
-        "guaranteed": found.guaranteed,
-        "confusable": found.confusable(0.7)[:6],
+        "mu_raw": result.mu_raw,
+        "mu_whitened": result.mu_whitened,
+        "guaranteed": result.guaranteed,
+        "confusable": result.confusable(0.7)[:6],
     }
 
 
@@ -74,7 +74,7 @@ def _all_variants(study: Study):
     """Those of the whole study, whatever was chosen to run."""
     from studies.harness.definitions import STUDIES
 
-    (whole,) = [one for one in STUDIES["simulated"] if one.name == study.name]
+    (whole,) = [candidate for candidate in STUDIES["simulated"] if candidate.name == study.name]
     return whole.variants
 
 
@@ -86,8 +86,8 @@ def _bound_rows(study: Study, fold: StudyFold, work: Work) -> list[Row]:
         indices = [place[piece.path] for piece in pieces]
 
         def bounds(indices: list[int] = indices) -> dict[str, list[float]]:
-            found = recording_bounds(fold.data, indices)
-            return {kind: [getattr(bound, kind).expected_mae for bound in found] for kind in BOUNDS}
+            recordings = recording_bounds(fold.data, indices)
+            return {kind: [getattr(bound, kind).expected_mae for bound in recordings] for kind in BOUNDS}
 
         values = work.remembered(f"bounds {protocol}", [piece.path for piece in pieces], bounds)
         for kind, title in BOUNDS.items():
@@ -109,7 +109,7 @@ def _bound_rows(study: Study, fold: StudyFold, work: Work) -> list[Row]:
 
 def _learned(jobs: Sequence[Job], work: Work, options: Options) -> list[dict[str, Any]]:
     """For each seed, R² of the states and errors of the coefficients."""
-    found = []
+    rows = []
     for job in jobs:
 
         def measured(job: Job = job) -> dict[str, Any]:
@@ -123,9 +123,9 @@ def _learned(jobs: Sequence[Job], work: Work, options: Options) -> list[dict[str
                 "coefficients that nothing tells": list(UNTOLD),
             }
 
-        found.append(
+        rows.append(
             work.remembered(
                 f"learned {job.study.name} {job.seed}", [str(job.place), job.code, work.digest(job)], measured
             )
         )
-    return found
+    return rows

@@ -24,12 +24,12 @@ def reproduce_audit(
     root: str | Path | None, *, progress: Progress = lambda name, steps: lambda: None
 ) -> dict[str, dict[str, object]]:
     """Audit both parts of SmellNet, and ask which components each array can tell apart."""
-    found = {}
+    summaries = {}
     for name, folder in FOLDERS.items():
         report = audit_folder(load_dataset(name, root).root / folder, progress=progress)
         prints = pure_fingerprints(name, root, baseline=BASELINES[name])
-        found[name] = {**summary(report), "coherence": _coherence(prints)}
-    return found
+        summaries[name] = {**summary(report), "coherence": _coherence(prints)}
+    return summaries
 
 
 def _coherence(prints: Fingerprints) -> dict[str, object]:

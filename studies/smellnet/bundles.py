@@ -58,6 +58,6 @@ def shipped_scores(data: Path | None, progress: Progress) -> Iterator[dict[str, 
         for split in splits:
             test = scoring_set(bundle, split, data, progress=progress)
             tick = progress(f"Scoring {name} on {split}", 1)
-            found = evaluate(bundle, test).to_json()
+            scores = evaluate(bundle, test).to_json()
             tick()
-            yield {"bundle": name, "digest": bundle.digest, **found}
+            yield {"bundle": name, "digest": bundle.digest, **scores}

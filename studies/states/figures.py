@@ -37,22 +37,22 @@ def draw_states(
     """Every picture for which ADR-GNN and UnMixNet are finished, with seed 0."""
     folder.mkdir(parents=True, exist_ok=True)
     recall, made = Recall(root), []
-    for one in judged:
-        world, found, verdicts = one.world, {}, {}
-        for job in one.jobs:
+    for result in judged:
+        world, predicted, verdicts = result.world, {}, {}
+        for job in result.jobs:
             if job.variant.name in _NAMES and job.seed == 0 and work.read_weights(job) is not None:
                 bench = NetworkBench(config_of(job.study, job.variant, options), world.fold, recall)  # pyright: ignore[reportArgumentType]
                 model = restored(bench, job, work)
-                found[job.variant.name] = predicted_states(world, bench, model, world.fold.tests[_UNSEEN])
+                predicted[job.variant.name] = predicted_states(world, bench, model, world.fold.tests[_UNSEEN])
                 verdicts |= network_verdict(world, job, work, options, recall)["verdict"]
-        if len(found) == len(_NAMES):
-            made.append(draw_trajectories(world, found, folder / f"states_{world.name}_trajectories.png"))
+        if len(predicted) == len(_NAMES):
+            made.append(draw_trajectories(world, predicted, folder / f"states_{world.name}_trajectories.png"))
             if world.laws is not None:
                 made.append(draw_phase_space(world, verdicts, folder / f"states_{world.name}_phase.png"))
     return made
 
 
-def draw_trajectories(world: StateWorld, found: dict[str, PhysicalStates], path: Path) -> Path:
+def draw_trajectories(world: StateWorld, predicted: dict[str, PhysicalStates], path: Path) -> Path:
     """C(t), J(t), Θ(t), M(t) of one recording of a new mixture: the middle one of the list, the same in every world."""
     pieces = world.fold.tests[_UNSEEN]
     truth = world.of(pieces)
@@ -63,7 +63,7 @@ def draw_trajectories(world: StateWorld, found: dict[str, PhysicalStates], path:
             curve = unit * truth.scalars()[what][which]
             seconds = np.arange(1, len(curve) + 1)
             ax.plot(seconds, curve, color=INK, lw=2.4, label="reference")
-            for name, states in found.items():
+            for name, states in predicted.items():
                 colour, dashes = (PALETTE[0], "-") if name == "unmixnet" else (PALETTE[5], (0, (4, 2)))
                 ax.plot(seconds, unit * states.scalars()[what][which], color=colour, ls=dashes, label=_NAMES[name])
             ax.set(title=title, ylabel=label)

@@ -44,19 +44,21 @@ MODELS: dict[str, Variant] = {
     **{name: Classical(name, name, MIXTURE_WINDOWS, PEERS[name].seeded) for name in _NULLS},
     _STEADY.name: _STEADY,
     "unmixnet": UNMIXNET,
-    **{one.name: replace(one, keep=True) for name in _NETWORKS for one in BASELINES if one.name == name},
+    **{
+        network.name: replace(network, keep=True) for name in _NETWORKS for network in BASELINES if network.name == name
+    },
 }
 """In the order in which they are run: the two of the paper's figures first."""
 
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """A world, its jobs, and what was found there."""
+    """A world, its jobs, the rows of the table, and further details."""
 
     world: StateWorld
     jobs: list[Job]
     rows: list[Row]
-    told: dict[str, Any]
+    details: dict[str, Any]
 
 
 def study_of(world: str, models: Sequence[str] = ()) -> Study:
@@ -64,7 +66,7 @@ def study_of(world: str, models: Sequence[str] = ()) -> Study:
     for name in models:
         if name not in MODELS:
             raise ConfigError(f"no model {name!r}", remedy=f"Choose among {', '.join(MODELS)}")
-    chosen = [one for name, one in MODELS.items() if not models or name in models or name in _NULLS]
+    chosen = [variant for name, variant in MODELS.items() if not models or name in models or name in _NULLS]
     return Study(f"states-{world}", PROTOCOLS, "smellnet-mixture", tuple(chosen))
 
 
@@ -91,7 +93,7 @@ def gather_states(
         seeds=options.seeds,
         simulator={"sha256": simulator.sha256, "origin": simulator.origin},
         seconds=steps,
-        models={name: getattr(one, "note", "") for name, one in MODELS.items()},
+        models={name: getattr(variant, "note", "") for name, variant in MODELS.items()},
         worlds={},
         failures=[],
         missing=[],
@@ -105,9 +107,9 @@ def gather_states(
         failures = [] if finished else run_jobs(jobs, work, root, options, watch)
         done = _judged(world, jobs, work, options, recall)
         judged.append(done)
-        result["worlds"][name] = done.told
+        result["worlds"][name] = done.details
         result["failures"] += [asdict(failure) for failure in failures]
-        result["missing"] += done.told.pop("missing")
+        result["missing"] += done.details.pop("missing")
         result["rows"] += [asdict(row) for row in done.rows]
         store(result)
     return result, judged
@@ -115,30 +117,30 @@ def gather_states(
 
 def _judged(world: StateWorld, jobs: list[Job], work: Work, options: Options, recall: Recall) -> Judged:
     """Recipe scores, state errors and residuals of everything that is finished."""
-    found = collect(jobs, work)
-    rows = [replace(row, protocol=_protocol(world, row.protocol)) for row in found.rows if row.level == "recording"]
+    collected = collect(jobs, work)
+    rows = [replace(row, protocol=_protocol(world, row.protocol)) for row in collected.rows if row.level == "recording"]
     share = recipe("smellnet-mixture").data.validation
     verdicts: dict[str, list[Verdict]] = {}
     penalties = {}
     for job in jobs:
         if isinstance(job.variant, Network) and work.read_weights(job) is not None:
-            one = network_verdict(world, job, work, options, recall)
-            verdicts.setdefault(job.variant.name, []).append(one["verdict"])
-            penalties[f"{job.variant.name} {job.seed}"] = one["penalties"]
+            verdict = network_verdict(world, job, work, options, recall)
+            verdicts.setdefault(job.variant.name, []).append(verdict["verdict"])
+            penalties[f"{job.variant.name} {job.seed}"] = verdict["penalties"]
     nulls = judge_nulls(world, share, _recipes(jobs, work))
     for per_seed in ([nulls], *verdicts.values()):
         for reading in per_seed[0]:
-            rows += _state_rows(world, reading, [one[reading] for one in per_seed])
-    told = {
+            rows += _state_rows(world, reading, [verdict[reading] for verdict in per_seed])
+    details = {
         "recordings": {protocol: len(pieces) for protocol, pieces in world.fold.tests.items()},
         "training": len(world.fold.train),
         "unit": units(world.of(world.fold.train), same_graph=world.same_graph),
         "spreads": world.spreads,
         "penalties": penalties,
-        "facts": [asdict(facts) for facts in found.facts],
-        "missing": [f"{world.name}: {name.split(': ')[1]}" for name in found.missing],
+        "facts": [asdict(facts) for facts in collected.facts],
+        "missing": [f"{world.name}: {name.split(': ')[1]}" for name in collected.missing],
     }
-    return Judged(world, jobs, rows, told)
+    return Judged(world, jobs, rows, details)
 
 
 def network_verdict(world: StateWorld, job: Job, work: Work, options: Options, recall: Recall) -> dict[str, Any]:
@@ -162,13 +164,13 @@ def _fingerprint(world: StateWorld) -> list[float]:
 
 def _recipes(jobs: Sequence[Job], work: Work) -> dict[str, dict[str, np.ndarray]]:
     """Ratios of each recording by the finished models of seed 0, by protocol."""
-    found = {}
+    recipes = {}
     for job in jobs:
         if job.variant.name in _PLAYED and job.seed == 0 and (result := work.read(job)) is not None:
             guesses = result.guesses.items()
             means = {p: per_recording(np.asarray(g.values, float), [*map(str, g.owner)]) for p, g in guesses}
-            found[job.variant.name] = means
-    return found
+            recipes[job.variant.name] = means
+    return recipes
 
 
 def _state_rows(world: StateWorld, reading: str, per_seed: Sequence[dict[str, dict[str, list[float]]]]) -> list[Row]:
@@ -176,7 +178,7 @@ def _state_rows(world: StateWorld, reading: str, per_seed: Sequence[dict[str, di
     for protocol, pieces in world.fold.tests.items():
         groups = _groups(protocol, pieces)
         for what in per_seed[0][protocol]:
-            values = [np.array(one[protocol][what]) for one in per_seed]
+            values = [np.array(verdict[protocol][what]) for verdict in per_seed]
             names = (_protocol(world, protocol), world.fold.splits[protocol], reading, what)
             rows.append((rmse_row if what.startswith("RMSE") else mean_row)(names, values, groups))
     return rows

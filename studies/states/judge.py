@@ -36,10 +36,10 @@ def judge_network(world: StateWorld, bench: NetworkBench, model: PyTree, name: s
         truth, rows = world.of(pieces), world.rows(pieces)
         readings = {name + PROJECTED if own else name: (projection(_features(bench, model, pieces)), None)}
         if own_train is not None:
-            found = own_states(bench, model, pieces)
-            scaled = gauged(found.states, own_train, world.of(train), same_graph=world.same_graph)
-            laws = {MS: found.ms_residual, MASS: found.mass_error}
-            readings |= {name: (found.states, laws), f"{name}, one factor per substance": (scaled, laws)}
+            own_test = own_states(bench, model, pieces)
+            scaled = gauged(own_test.states, own_train, world.of(train), same_graph=world.same_graph)
+            laws = {MS: own_test.ms_residual, MASS: own_test.mass_error}
+            readings |= {name: (own_test.states, laws), f"{name}, one factor per substance": (scaled, laws)}
         for reading, (states, laws) in readings.items():
             judged = _errors(world, states, truth, train_states=world.of(train))
             judged |= laws if laws is not None else _laws(world, states, world.shares[rows])
@@ -59,7 +59,7 @@ def judge_nulls(world: StateWorld, share: float, recipes: dict[str, dict[str, np
     for protocol, pieces in world.fold.tests.items():
         truth, rows = world.of(pieces), world.rows(pieces)
         guesses = {"mean state": _mean_state(train, len(truth)), "reference": truth}
-        guesses |= {f"{name} + simulator": world.implied(found[protocol]) for name, found in recipes.items()}
+        guesses |= {f"{name} + simulator": world.implied(shares[protocol]) for name, shares in recipes.items()}
         for name, states in guesses.items():
             judged = _errors(world, states, truth, train_states=train)
             if not name.endswith("simulator"):

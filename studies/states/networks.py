@@ -194,7 +194,7 @@ def fit_projection(
     X = (hidden - mean) / sd
     solve = _ridge(X, states - b)
     tried = [Projection(mean, sd, solve(alpha * len(X)), b, alpha) for alpha in PENALTIES]
-    errors = [float(np.mean((one(validation[0]) - validation[1]) ** 2)) for one in tried]
+    errors = [float(np.mean((candidate(validation[0]) - validation[1]) ** 2)) for candidate in tried]
     return tried[int(np.argmin(errors))]
 
 

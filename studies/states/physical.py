@@ -92,9 +92,9 @@ def squared_errors(
     guess: PhysicalStates, reference: PhysicalStates, unit: dict[str, float], *, same_graph: bool = True
 ) -> dict[str, np.ndarray]:
     """Mean squared error of every recording, in units of the reference, (n,) for each quantity."""
-    found, truth = (compared(states, same_graph=same_graph) for states in (guess, reference))
+    guessed, truth = (compared(states, same_graph=same_graph) for states in (guess, reference))
     return {
-        name: np.mean((found[name] - truth[name]) ** 2, axis=tuple(range(1, truth[name].ndim))) / unit[name] ** 2
+        name: np.mean((guessed[name] - truth[name]) ** 2, axis=tuple(range(1, truth[name].ndim))) / unit[name] ** 2
         for name in truth
     }
 
@@ -176,8 +176,8 @@ def _session_levels(level: np.ndarray, recipes: Sequence[str], sessions: Sequenc
     if not len(rows):
         return np.zeros((1, level.shape[1]))
     design = np.concatenate([np.eye(len(kinds))[kind[rows]], np.eye(len(names))[when[rows]]], axis=1)
-    found = np.linalg.lstsq(design, level[rows], rcond=None)[0][len(kinds) :]
-    return found[np.unique(when[rows])]
+    levels = np.linalg.lstsq(design, level[rows], rcond=None)[0][len(kinds) :]
+    return levels[np.unique(when[rows])]
 
 
 def _group_means(values: np.ndarray, groups: Sequence[str]) -> np.ndarray:

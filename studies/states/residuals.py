@@ -123,9 +123,9 @@ def _with_carrier(odorants: Float[Array, "*any K"], total: Float[Array, "*any"])
     return jnp.concatenate([(total - jnp.sum(odorants, axis=-1))[..., None], odorants], axis=-1)
 
 
-def _each(one: Callable[..., Array], laws: Laws, states: PhysicalStates, shares: np.ndarray) -> np.ndarray:
+def _each(residual: Callable[..., Array], laws: Laws, states: PhysicalStates, shares: np.ndarray) -> np.ndarray:
     """One recording after the other, in the precision of the laws."""
     arrays = (states.concentration, states.flux, states.coverage, shares)
     with single_precision():
         rows = zip(*(np.asarray(array, np.float32) for array in arrays), strict=True)
-        return np.array([float(one(laws, *map(jnp.asarray, row))) for row in rows])
+        return np.array([float(residual(laws, *map(jnp.asarray, row))) for row in rows])

@@ -110,7 +110,7 @@ class SipsSimulator:
 
     def settled(self, c: np.ndarray) -> np.ndarray:
         """Sips coverage θ° at concentrations (n, V, K), (n, M, K)."""
-        cells = [self.chamber.index[one.cell] for one in self.chamber.sensors]
+        cells = [self.chamber.index[sensor.cell] for sensor in self.chamber.sensors]
         power = (self.affinity * np.maximum(c[:, cells], 0)) ** self.exponent[:, None]
         return power / (1 + power.sum(axis=2, keepdims=True))
 
@@ -145,5 +145,5 @@ class SipsSimulator:
         chamber = self.chamber
         length = np.array([edge.length_m for edge in chamber.edges])[:, None]
         flux = -self.D * (c[:, :, chamber.head] - c[:, :, chamber.tail]) / length
-        cells = np.array([chamber.index[one.cell] for one in chamber.sensors])
+        cells = np.array([chamber.index[sensor.cell] for sensor in chamber.sensors])
         return PhysicalStates(c, flux, theta, np.einsum("v,ntvk->ntk", chamber.volume_m3, c), cells)

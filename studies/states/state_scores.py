@@ -132,14 +132,14 @@ def state_scores(bench: NetworkBench, model: UnMixNet) -> list[StateScore]:
     """R² on the tests of a fold; factors come from its training recordings."""
     training = hold_out(bench.fold.train, share=bench.config.data.validation).train
     scale = factors(inferred_states(bench, model, training), true_states_of(bench, training))
-    found = []
+    scores = []
     for protocol, pieces in bench.fold.tests.items():
         guess, truth = inferred_states(bench, model, pieces), true_states_of(bench, pieces)
         for quantity in QUANTITIES:
             x_hat, x = (getattr(states, quantity) for states in (guess, truth))
             raw, scaled = (r_squared(part.ravel(), x.ravel()) for part in (x_hat, x_hat * scale[quantity]))
-            found.append(StateScore(protocol, quantity, raw, scaled, len(x)))
-    return found
+            scores.append(StateScore(protocol, quantity, raw, scaled, len(x)))
+    return scores
 
 
 def factors(guess: CellStates, truth: CellStates) -> dict[str, np.ndarray]:

@@ -164,10 +164,10 @@ def frozen_states(
     settled = np.full((len(shares), len(chamber.sensors)), np.nan)
     with single_precision():
         run = simulator._run(steps)
-        found = solve_all(simulator.process, run, np.asarray(shares, float), given, settled)
-    N = found["N"][..., 1:].astype(float)
+        solutions = solve_all(simulator.process, run, np.asarray(shares, float), given, settled)
+    N = solutions["N"][..., 1:].astype(float)
     cells = np.array([chamber.index[sensor.cell] for sensor in chamber.sensors])
-    J, theta = (found[name][..., 1:].astype(float) for name in ("J", "theta"))
+    J, theta = (solutions[name][..., 1:].astype(float) for name in ("J", "theta"))
     return PhysicalStates(N / chamber.volume_m3[:, None], J, theta, N.sum(axis=2), cells)
 
 
@@ -249,5 +249,5 @@ def _calibrate(folder: Path, root: str | Path | None) -> None:
 
     with single_precision():
         setup, _ = setup_of(protocol_fold("smellnet-mixture:clean:seen", root))
-        found = calibrate(setup, schedule(QUICK, release=setup.jar.release), folder=folder)
-        frozen(setup, found).save(folder)
+        fit = calibrate(setup, schedule(QUICK, release=setup.jar.release), folder=folder)
+        frozen(setup, fit).save(folder)

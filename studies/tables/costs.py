@@ -159,11 +159,11 @@ def solver_part(record: dict, part: str) -> list[str]:
 
 
 def _speed(record: dict) -> list[str]:
-    found = {(r["path"], r["odorants"], r["batch"], r["pass"]): r for r in record["rows"]}
+    by_key = {(r["path"], r["odorants"], r["batch"], r["pass"]): r for r in record["rows"]}
     rows = []
     for ratio in record["ratios"]:
         key = ratio["odorants"], ratio["batch"], ratio["pass"]
-        ours, plain = found["default", *key], found["plain", *key]
+        ours, plain = by_key["default", *key], by_key["plain", *key]
         rows.append(
             [
                 str(ratio["odorants"]),
@@ -203,7 +203,7 @@ def _radau(record: dict) -> list[str]:
 
 
 def reader_part(record: dict) -> list[str]:
-    found = record["results"]
+    results = record["results"]
     tasks = {
         'pandas.read_csv(sep=r"\\s+")': "pandas",
         "read_recording, with health verdicts": "ours",
@@ -211,12 +211,12 @@ def reader_part(record: dict) -> list[str]:
         "reopening the 1 Hz view": "cache_1Hz",
     }
     rows = [
-        f"| {what} | {found['seconds'][task]:.3g} | {found['processor_seconds'][task]:.3g} "
-        f"| {_peak(found['peak_MB'].get(task))} |"
+        f"| {what} | {results['seconds'][task]:.3g} | {results['processor_seconds'][task]:.3g} "
+        f"| {_peak(results['peak_MB'].get(task))} |"
         for what, task in tasks.items()
     ]
     return [
-        f"| {found['rows']:,} rows, {found['bytes'] / 1e6:,.0f} MB of text "
+        f"| {results['rows']:,} rows, {results['bytes'] / 1e6:,.0f} MB of text "
         "| seconds | processor seconds | peak memory, MB |",
         "|---|---|---|---|",
         *rows,

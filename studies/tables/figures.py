@@ -57,12 +57,12 @@ def _pairs(record: dict) -> list[str]:
 
 
 def _foretold(record: dict) -> list[str]:
-    found = {(r["protocol"], r["model"], r["by"], r["what"]): r for r in record["confusion"]["rows"]}
-    places = list(dict.fromkeys((protocol, model) for protocol, model, _, _ in found))
+    by_key = {(r["protocol"], r["model"], r["by"], r["what"]): r for r in record["confusion"]["rows"]}
+    places = list(dict.fromkeys((protocol, model) for protocol, model, _, _ in by_key))
     rows = []
     for protocol, model in places:
         for what in ("share", "mixtures only"):
-            cells = [_rho(found.get((protocol, model, by, what))) for by in _FORETOLD]
+            cells = [_rho(by_key.get((protocol, model, by, what))) for by in _FORETOLD]
             if any(cells):
                 rows.append([protocol, model, what, *cells])
     return _table(["protocol", "model", "confusion", *_FORETOLD.values()], rows)
@@ -79,11 +79,11 @@ def _sessions(record: dict) -> list[str]:
     sessions = record["drift"]["leave-session-out"]["sessions"]
     models = list(sessions[0]["errors"])
     rows = []
-    for one in sessions:
-        best = min(one["errors"].values())
-        cells = [f"**{e:.3f}**" if e == best else f"{e:.3f}" for e in one["errors"].values()]
-        counts = [str(one["session"]), str(one["recordings"]), str(one["supports"])]
-        rows.append([*counts, _number(one["drift"]), _number(one["nearest"]), *cells])
+    for session in sessions:
+        best = min(session["errors"].values())
+        cells = [f"**{e:.3f}**" if e == best else f"{e:.3f}" for e in session["errors"].values()]
+        counts = [str(session["session"]), str(session["recordings"]), str(session["supports"])]
+        rows.append([*counts, _number(session["drift"]), _number(session["nearest"]), *cells])
     head = ["session", "recordings", "combinations", "median drift [sd]", "median distance [sd]", *models]
     return _table(head, rows)
 

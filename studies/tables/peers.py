@@ -19,14 +19,14 @@ def peers_part(record: dict, part: str) -> list[str]:
     rows = [r for r in record["rows"] if r["protocol"] == protocol and (r["split"] == split or not split)]
     turns = [r for r in rows if r["split"].startswith("turn ")]
     rows = [r for r in rows if r not in turns]
-    found = {(r["model"], r["metric"], r["level"]): r for r in rows}
+    by_key = {(r["model"], r["metric"], r["level"]): r for r in rows}
     columns = next(_COLUMNS[r["metric"]] for r in rows if r["metric"] in _COLUMNS)
     lines = [
         "| model | " + " | ".join(f"{metric}, {level}" for metric, level in columns) + " |",
         "|---|" + "---|" * len(columns),
     ]
     for model in sorted(dict.fromkeys(r["model"] for r in rows), key=lambda name: name.startswith("control")):
-        cells = [_cell(found.get((model, *column)), first=i == 0) for i, column in enumerate(columns)]
+        cells = [_cell(by_key.get((model, *column)), first=i == 0) for i, column in enumerate(columns)]
         lines.append(f"| {model} | " + " | ".join(cells) + " |")
     return [*lines, *_over_turns(turns), "", _source(record)]
 
@@ -40,8 +40,8 @@ def _models(record: dict) -> list[str]:
 def audit_part(record: dict, part: str) -> list[str]:
     """One aspect of a data set: `splits/smellnet-mixture`, `leaks/smellnet-base`, `coherence/…`."""
     what, _, name = part.partition("/")
-    found = record["datasets"][name]
-    lines = {"splits": _splits, "leaks": _leaks, "coherence": _coherence}[what](found)
+    audit = record["datasets"][name]
+    lines = {"splits": _splits, "leaks": _leaks, "coherence": _coherence}[what](audit)
     return [*lines, "", _source(record)]
 
 
@@ -64,27 +64,27 @@ def _over_turns(turns: list[dict]) -> list[str]:
     return ["", f"extra-trees, Acc@1 per window in each turn: {each}; mean {mean:.3f} ± {sd:.3f} over turns."]
 
 
-def _splits(found: dict) -> list[str]:
+def _splits(audit: dict) -> list[str]:
     lines = [
         "| part | files | copies | measured | white noise | altered copies | computed, unknown origin |",
         "|---|---|---|---|---|---|---|",
     ]
-    for s in found["splits"]:
+    for s in audit["splits"]:
         cells = (s["files"], s["copies_within"], s["real"], s["white_noise"], s["altered"], s["suspect"])
         lines.append(f"| {s['name']} | " + " | ".join(str(cell) for cell in cells) + " |")
     return lines
 
 
-def _leaks(found: dict) -> list[str]:
+def _leaks(audit: dict) -> list[str]:
     lines = ["| tested on | source | metric | score | knowing nothing |", "|---|---|---|---|---|"]
-    for leak in found["leaks"]:
+    for leak in audit["leaks"]:
         score, null = f"{leak['score']:.3f}", f"{leak['null']:.3f}"
         lines.append(f"| {leak['test']} ({leak['n']}) | {leak['source']} | {leak['metric']} | {score} | {null} |")
     return lines
 
 
-def _coherence(found: dict) -> list[str]:
-    c = found["coherence"]
+def _coherence(audit: dict) -> list[str]:
+    c = audit["coherence"]
     worst = ", ".join(f"{first}–{second} ({mu:.2f})" for first, second, mu in c["confusable"][:6])
     return [
         "| components | coherence, raw | whitened | Theorem 1 guarantees | pairs above 0.9 | the worst |",

@@ -55,13 +55,13 @@ def simulation_keys() -> list[str]:
 
 
 def malformed_part(record: dict) -> list[str]:
-    found = record["results"]
-    refused = sum(found["refused"].values())
+    results = record["results"]
+    refused = sum(results["refused"].values())
     return [
         "| damaged copies of real files | read | refused with a code | any other error | slowest, ms |",
         "|---|---|---|---|---|",
-        f"| {found['files']:,} | {found['read']:,} | {refused:,} | {found['other_errors']} "
-        f"| {found['slowest_ms']:.0f} |",
+        f"| {results['files']:,} | {results['read']:,} | {refused:,} | {results['other_errors']} "
+        f"| {results['slowest_ms']:.0f} |",
         "",
         made_by(record, detail="python"),
     ]
@@ -70,8 +70,8 @@ def malformed_part(record: dict) -> list[str]:
 def soak_part(record: dict, about: str) -> list[str]:
     """What the long counts measured about one thing, largest value first."""
     tests = [test for test in record["tests"] if any(about in each["what"] for each in test["measured"])]
-    found = {each["what"]: each["value"] for test in tests for each in test["measured"]}
-    mine = sorted(((value, what) for what, value in found.items() if about in what), reverse=True)
+    measured = {each["what"]: each["value"] for test in tests for each in test["measured"]}
+    mine = sorted(((value, what) for what, value in measured.items() if about in what), reverse=True)
     rows = [f"| {what} | {value:.3g} |" for value, what in mine] or ["| not measured yet | |"]
     newest = max(tests, key=lambda test: test.get("date", ""), default={})
     source = record | {key: newest[key] for key in ("commit", "date") if key in newest}

@@ -20,16 +20,16 @@ def simulated_part(record: dict, part: str) -> list[str]:
 
 def _scores(record: dict) -> list[str]:
     """MAE per recording on every split, best of a column in bold; bounds below."""
-    found = {
+    by_key = {
         (r["model"], r["protocol"]): r for r in record["rows"] if (r["metric"], r["level"]) == ("MAE", "recording")
     }
-    models = list(dict.fromkeys(model for model, _ in found))
+    models = list(dict.fromkeys(model for model, _ in by_key))
     best = {
-        place: min((r["mean"] for (m, p), r in found.items() if p == place and _BOUND not in m), default=None)
+        place: min((r["mean"] for (m, p), r in by_key.items() if p == place and _BOUND not in m), default=None)
         for place, _ in _PLACES
     }
     rows = [
-        [model, *(_score(found.get((model, place)), best[place]) for place, _ in _PLACES)]
+        [model, *(_score(by_key.get((model, place)), best[place]) for place, _ in _PLACES)]
         for model in sorted(models, key=lambda name: _BOUND in name)
     ]
     columns = [f"{title}, {place.rpartition(':')[2]}" for place, title in _PLACES]
@@ -154,7 +154,7 @@ def _found(group: dict) -> list[str]:
 
 def _explained(record: dict) -> list[str]:
     """Variance explained by every law."""
-    found = record["smellnet"]
+    calibration = record["smellnet"]
     rows = [
         [
             entry["where"],
@@ -164,19 +164,19 @@ def _explained(record: dict) -> list[str]:
             f"{entry['total']:.3f} [{entry['lo']:.3f}, {entry['hi']:.3f}]",
             *(f"{value:.3f}" for value in entry["sensors"]),
         ]
-        for entry in sorted(found["scores"], key=_order)
+        for entry in sorted(calibration["scores"], key=_order)
     ]
-    return table(["where", "levels", "law", "recordings", "all sensors", *found["channels"]], rows)
+    return table(["where", "levels", "law", "recordings", "all sensors", *calibration["channels"]], rows)
 
 
 def _substances(record: dict) -> list[str]:
     """Variance explained by the recipe alone, by the most plentiful substance."""
-    found = record["smellnet"]
-    kept = {(s["law"], s["where"]): s for s in found["scores"] if s["levels"] == "none"}
+    calibration = record["smellnet"]
+    kept = {(s["law"], s["where"]): s for s in calibration["scores"] if s["levels"] == "none"}
     columns = [(law, where) for where in ("in sample", "test") for law in ("physics", "linear") if (law, where) in kept]
     rows = [
         [food, *(_number(kept[column]["substances"][i]) for column in columns)]
-        for i, food in enumerate(found["components"])
+        for i, food in enumerate(calibration["components"])
     ]
     return table(["most plentiful", *(f"{law}, {where}" for law, where in columns)], rows)
 
@@ -208,13 +208,13 @@ def _stages(record: dict) -> list[str]:
         [entry["stage"], str(entry["recordings"]), str(entry["iterations"]), f"{entry['rms']:.3f}"]
         for entry in record["smellnet"]["stages"]
     ]
-    found = record["smellnet"]
-    inside = zip(found["channels"], found["within"], strict=True)
+    calibration = record["smellnet"]
+    inside = zip(calibration["channels"], calibration["within"], strict=True)
     notes = ", ".join(f"{100 * value:.1f} % of {name}" for name, value in inside)
     return [
         *table(["stage", "recordings", "steps", "rms of what is left [sd]"], rows),
         "",
-        f"Of the variance of these {found['recordings']} recordings {notes} lies within a recording.",
+        f"Of the variance of these {calibration['recordings']} recordings {notes} lies within a recording.",
     ]
 
 

@@ -21,11 +21,11 @@ def smellnet_part(record: dict, part: str) -> list[str]:
         return [f"{part}: not in this run.", "", *run_notes({**record, "missing": []})]
     study = _STUDIES.get(part) or part.split(":")[1]
     record = {**record, "missing": [m.split(": ")[1] for m in record.get("missing", ()) if m.split(": ")[0] == study]}
-    found = {(r["model"], r["metric"], r["level"]): r for r in rows}
+    by_key = {(r["model"], r["metric"], r["level"]): r for r in rows}
     metrics = next(names for first, names in _METRICS.items() if any(r["metric"] == first for r in rows))
     columns = [(metric, level) for metric in metrics for level in _LEVELS]
     lines = [
-        [model, *(scored(found.get((model, *column)), interval=i == 0) for i, column in enumerate(columns))]
+        [model, *(scored(by_key.get((model, *column)), interval=i == 0) for i, column in enumerate(columns))]
         for model in dict.fromkeys(r["model"] for r in rows)
     ]
     notes = [f"{'; '.join(models)}: {note}." for note, models in _notes(record.get("facts", []), study).items()]
@@ -74,11 +74,11 @@ def _told(pair: dict | None) -> list[str]:
 
 def _notes(facts: list[dict], study: str) -> dict[str, list[str]]:
     """What is to be known of models, and of which."""
-    found: dict[str, list[str]] = {}
+    models: dict[str, list[str]] = {}
     for fact in facts:
         if fact["study"] == study and fact["note"]:
-            found.setdefault(fact["note"], []).append(fact["model"])
-    return found
+            models.setdefault(fact["note"], []).append(fact["model"])
+    return models
 
 
 def novelty_part(record: dict) -> list[str]:
@@ -154,10 +154,10 @@ LDAC-Net                                 | .682 ± .016 | .050 ± .001 | .505 ±
 
 def overview_part(record: dict, split: str) -> list[str]:
     """The table for `official` or `clean`, per window; per recording where a model has no windows."""
-    found = {(r["protocol"], r["model"], r["metric"], r["level"]): r for r in record["rows"]}
+    by_key = {(r["protocol"], r["model"], r["metric"], r["level"]): r for r in record["rows"]}
 
     def row(protocol: str, model: str, metric: str) -> dict | None:
-        return found.get((protocol, model, metric, "window")) or found.get((protocol, model, metric, "recording"))
+        return by_key.get((protocol, model, metric, "window")) or by_key.get((protocol, model, metric, "recording"))
 
     lines = []
     seen, unseen = (f"smellnet-mixture:{split}:{part}" for part in ("seen", "unseen"))
@@ -177,15 +177,15 @@ _WRONG = ", wrong labels"
 
 def session_part(record: dict) -> list[str]:
     """Models in rows, numbers of references in columns."""
-    found = {(r["model"], r["split"]): r for r in record["rows"] if r["metric"] == "MAE"}
-    splits = [s for s in dict.fromkeys(split for _, split in found) if not s.endswith(_WRONG)]
-    models = dict.fromkeys(model for model, _ in found)
-    rows = [[model, *(_session_cell(found, model, split) for split in splits)] for model in models]
+    by_key = {(r["model"], r["split"]): r for r in record["rows"] if r["metric"] == "MAE"}
+    splits = [s for s in dict.fromkeys(split for _, split in by_key) if not s.endswith(_WRONG)]
+    models = dict.fromkeys(model for model, _ in by_key)
+    rows = [[model, *(_session_cell(by_key, model, split) for split in splits)] for model in models]
     return [*table(["model, and what it does with references", *splits], rows), "", made_by(record)]
 
 
-def _session_cell(found: dict, model: str, split: str) -> str:
-    row, wrong = found.get((model, split)), found.get((model, split + _WRONG))
+def _session_cell(by_key: dict, model: str, split: str) -> str:
+    row, wrong = by_key.get((model, split)), by_key.get((model, split + _WRONG))
     if row is None:
         return ""
     spread = f" ± {row['sd']:.3f}" if row["seeds"] > 1 else f" [{row['lo']:.3f}, {row['hi']:.3f}]"

@@ -33,22 +33,22 @@ def ablation_part(record: dict, part: str) -> list[str]:
 def _scores(record: dict) -> list[str]:
     """MAE and TopK hit per recording on every place, trainings one by one; best MAE among UnMixNet and its ablations in
     bold."""
-    found = {(r["model"], r["protocol"], r["metric"]): r for r in record["rows"] if r["level"] == "recording"}
+    by_key = {(r["model"], r["protocol"], r["metric"]): r for r in record["rows"] if r["level"] == "recording"}
     ours = [variant.name for variant in (UNMIXNET, *ABLATIONS)]
     together = {committee(name) for name in ours}
     models = [
-        m for m in dict.fromkeys(m for m, p, metric in found if metric == "MAE" and p in PLACES) if m not in together
+        m for m in dict.fromkeys(m for m, p, metric in by_key if metric == "MAE" and p in PLACES) if m not in together
     ]
-    places = [place for place in PLACES if any(p == place and m == "MAE" for _, p, m in found)]
+    places = [place for place in PLACES if any(p == place and m == "MAE" for _, p, m in by_key)]
     best = {
-        place: min((found[m, place, "MAE"]["mean"] for m in ours if (m, place, "MAE") in found), default=None)
+        place: min((by_key[m, place, "MAE"]["mean"] for m in ours if (m, place, "MAE") in by_key), default=None)
         for place in places
     }
     lines = [
         [
             model,
             *(
-                _number(found.get((model, place, metric)), best[place] if metric == "MAE" else None)
+                _number(by_key.get((model, place, metric)), best[place] if metric == "MAE" else None)
                 for place in places
                 for metric in ("MAE", "TopK hit")
             ),
@@ -57,19 +57,19 @@ def _scores(record: dict) -> list[str]:
     ]
     columns = [f"{PLACES[place]}: {metric}" for place in places for metric in ("MAE", "TopK hit")]
     lacking = [title for place, title in PLACES.items() if place not in places]
-    said = [f"Not run yet: {', '.join(lacking)}."] if lacking else []
+    notes = [f"Not run yet: {', '.join(lacking)}."] if lacking else []
     for study, names in record.get("idle", {}).items():
-        said += [f"{', '.join(names)}: what the recipe of {study} does anyway, so not run there."] if names else []
-    return [*table(["model", *columns], lines), "", *said]
+        notes += [f"{', '.join(names)}: what the recipe of {study} does anyway, so not run there."] if names else []
+    return [*table(["model", *columns], lines), "", *notes]
 
 
 def _closure(record: dict) -> list[str]:
     """Diagnostics of rollouts; on real recordings of UnMixNet alone."""
-    found = {(r["protocol"], r["model"], r["metric"]): r for r in record["rows"] if r["metric"] in _CLOSURE}
+    by_key = {(r["protocol"], r["model"], r["metric"]): r for r in record["rows"] if r["metric"] in _CLOSURE}
     lines = []
-    for protocol, model in dict.fromkeys((p, m) for p, m, _ in found):
+    for protocol, model in dict.fromkeys((p, m) for p, m, _ in by_key):
         if protocol in PLACES and protocol != "high-coupling:seen":
-            cells = [_small(found.get((protocol, model, metric))) for metric in _CLOSURE]
+            cells = [_small(by_key.get((protocol, model, metric))) for metric in _CLOSURE]
             lines.append([PLACES[protocol], model, *cells])
     return table(["recordings", "model", *_CLOSURE], lines)
 
@@ -130,18 +130,20 @@ def states_part(record: dict, part: str) -> list[str]:
         columns = [(kind, "trajectory", metric) for metric in _STATES]
         titles = [*_STATES]
     rows = {(r["protocol"], r["level"], r["metric"], r["model"]): r for r in record["rows"]}
-    found = {key: row for key, row in rows.items() if key[0].startswith(f"states:{world}:")}
+    by_key = {key: row for key, row in rows.items() if key[0].startswith(f"states:{world}:")}
     wanted = {(f"states:{world}:{split}", level, metric) for split, level, metric in columns}
-    models = list(dict.fromkeys(key[3] for key in found if key[:3] in wanted))
+    models = list(dict.fromkeys(key[3] for key in by_key if key[:3] in wanted))
     if not models:
         return [f"{_TITLES[world]}: not in this run.", "", _source(record)]
-    best = {column: _best(found, world, column, models) for column in columns}
+    best = {column: _best(by_key, world, column, models) for column in columns}
     lines = ["| model | " + " | ".join(titles) + " |", "|" + "---|" * (1 + len(titles))]
     for model in models:
         bold = {column: None if model == _FLOOR else best[column] for column in columns}
-        cells = [_cell(found.get(_key(world, column, model)), bold[column], i == 0) for i, column in enumerate(columns)]
+        cells = [
+            _cell(by_key.get(_key(world, column, model)), bold[column], i == 0) for i, column in enumerate(columns)
+        ]
         lines.append(f"| {model} | " + " | ".join(cells) + " |")
-    return [*lines, "", _count(record, found, world), _source(record)]
+    return [*lines, "", _count(record, by_key, world), _source(record)]
 
 
 def _key(world: str, column: tuple[str, str, str], model: str) -> tuple[str, str, str, str]:
@@ -149,8 +151,8 @@ def _key(world: str, column: tuple[str, str, str], model: str) -> tuple[str, str
     return (f"states:{world}:{split}", level, metric, model)
 
 
-def _best(found: dict, world: str, column: tuple[str, str, str], models: list[str]) -> float | None:
-    rows = [found.get(_key(world, column, model)) for model in models if model != _FLOOR]
+def _best(by_key: dict, world: str, column: tuple[str, str, str], models: list[str]) -> float | None:
+    rows = [by_key.get(_key(world, column, model)) for model in models if model != _FLOOR]
     means = [row["mean"] for row in rows if row is not None]
     return (max if column[2] in _HIGH else min)(means, default=None)
 
@@ -168,14 +170,14 @@ def _digits(value: float) -> str:
     return f"{value:.3f}" if value == 0 or value >= 5e-4 else f"{value:.0e}"
 
 
-def _count(record: dict, found: dict, world: str) -> str:
-    told = record["worlds"][world]
-    tests = ", ".join(f"{n} {protocol.rpartition(':')[2]}" for protocol, n in told["recordings"].items())
-    supports = next((r["n"] for key, r in found.items() if key[0].endswith(":unseen")), 0)
-    seeds = {row["model"]: row["seeds"] for row in found.values() if row["model"] in _NETWORKS}
+def _count(record: dict, by_key: dict, world: str) -> str:
+    facts = record["worlds"][world]
+    tests = ", ".join(f"{n} {protocol.rpartition(':')[2]}" for protocol, n in facts["recordings"].items())
+    supports = next((r["n"] for key, r in by_key.items() if key[0].endswith(":unseen")), 0)
+    seeds = {row["model"]: row["seeds"] for row in by_key.values() if row["model"] in _NETWORKS}
     told_seeds = ", ".join(f"{model} {count}" for model, count in seeds.items()) or "none"
     return (
-        f"Test recordings: {tests} ({supports} supports); training: {told['training']}. Seeds: {told_seeds}. "
+        f"Test recordings: {tests} ({supports} supports); training: {facts['training']}. Seeds: {told_seeds}. "
         f"Intervals: 95 %, over recordings (seen) or supports (unseen)."
     )
 

@@ -38,20 +38,20 @@ def _choice(record: Record, _: str) -> list[str]:
 
 def _affinities(record: Record, name: str) -> list[str]:
     """One row for each type of sensor: affinity and slope for each gas, with standard errors of the logarithm."""
-    told = {f["name"]: f for f in record["beside"]["plateaus"][name]["fitted"]}
+    fitted = {f["name"]: f for f in record["beside"]["plateaus"][name]["fitted"]}
     types = ("TGS2602", "TGS2600", "TGS2610", "TGS2620")
     columns = ("log K1", "log K2", "log A1", "log A2")
     head = "| type | K methane [1/100 ppm] | K ethylene [1/10 ppm] | slope methane | slope ethylene |"
-    lines = [f"| {t} | " + " | ".join(_factor(told[f"{c} {t}"]) for c in columns) + " |" for t in types]
+    lines = [f"| {t} | " + " | ".join(_factor(fitted[f"{c} {t}"]) for c in columns) + " |" for t in types]
     return [head, "|---|---|---|---|---|", *lines]
 
 
 def _exchange(record: Record, name: str) -> list[str]:
-    told = {f["name"]: f for f in record["beside"]["plateaus"][name]["fitted"]}
-    shares = [1 / (1 + math.exp(-told[f"logit slow {g}"]["value"])) for g in (1, 2)]
+    fitted = {f["name"]: f for f in record["beside"]["plateaus"][name]["fitted"]}
+    shares = [1 / (1 + math.exp(-fitted[f"logit slow {g}"]["value"])) for g in (1, 2)]
     return [
-        f"Exchange of the chamber: τ_fast = {_factor(told['log tau fast'])} s, "
-        f"τ_slow = {_factor(told['log tau slow'])} s, "
+        f"Exchange of the chamber: τ_fast = {_factor(fitted['log tau fast'])} s, "
+        f"τ_slow = {_factor(fitted['log tau slow'])} s, "
         f"of which {100 * shares[0]:.0f} % of methane and {100 * shares[1]:.0f} % of ethylene."
     ]
 

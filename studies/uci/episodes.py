@@ -105,13 +105,13 @@ def windows_of(part: SeriesPart) -> np.ndarray:
 
 def splits_of(series: Series, recording: Recording) -> tuple[Split, ...]:
     """Whole episodes held out (the first of five turns), and the last 30 % after the first 70 %."""
-    found = []
+    splits = []
     for name, fold in (("episodes", folds_of_episodes(recording)[0]), ("forward", forward_pieces(recording))):
         test = _rows(series, fold.test)
         rest = _rows(series, fold.train)
         # A window that reaches back into the test would not be independent of it; nor one that ends just before.
-        found.append(Split(name, *_calibrated(series, rest), SeriesPart(series, test)))
-    return tuple(found)
+        splits.append(Split(name, *_calibrated(series, rest), SeriesPart(series, test)))
+    return tuple(splits)
 
 
 def cross_file(train: Series, test: Series) -> Split:

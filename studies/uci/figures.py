@@ -35,12 +35,12 @@ def draw_plateaus(done: FittedTable, path: Path) -> Path:
         settled = done.rest.duration_s >= SETTLED_S
         for g, gas in enumerate(done.rest.gases):
             ax = axes[1 + g]
-            true, found, sd = (a[:, g] for a in (done.rest.exposure_ppm, done.found.ppm, done.found.sd_ppm))
-            top = 1.08 * max(true.max(), found.max())
+            true, inferred, sd = (a[:, g] for a in (done.rest.exposure_ppm, done.inferred.ppm, done.inferred.sd_ppm))
+            top = 1.08 * max(true.max(), inferred.max())
             ax.plot([0, top], [0, top], color=MUTED, lw=1)
             style = {"fmt": "o", "ms": 4, "lw": 1}
-            ax.errorbar(true[settled], found[settled], sd[settled], color=PALETTE[g], label="settled", **style)
-            ax.errorbar(true[~settled], found[~settled], sd[~settled], color=PALETTE[5], label="under 30 s", **style)
+            ax.errorbar(true[settled], inferred[settled], sd[settled], color=PALETTE[g], label="settled", **style)
+            ax.errorbar(true[~settled], inferred[~settled], sd[~settled], color=PALETTE[5], label="under 30 s", **style)
             ax.set(
                 title=f"{gas.capitalize()}, rows that were not fitted",
                 xlabel="commanded [ppm]",

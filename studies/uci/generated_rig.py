@@ -135,10 +135,10 @@ def _sensors(rig: Rig, c_air: float):
     S = np.array([_ADDS[gas] for gas in rig.gases])[:, types].T * spread[1]
     k_des = np.array(_DESORPTION)[types][:, None] * spread[2]
     per_mol_m3 = K / (np.array([_PER_PPM[gas] for gas in rig.gases]) * 1e-6 * c_air)
-    one, none = jnp.ones(16), jnp.zeros(16)
+    ones, zeros = jnp.ones(16), jnp.zeros(16)
     tau = jnp.asarray(rng.uniform(1.5, 4.0, 16))
     flat = jnp.zeros((16, 2))
-    readout = Readout(jnp.asarray(S), Logarithmic(one), one, one, none, tau, 3 * tau, flat, flat)
+    readout = Readout(jnp.asarray(S), Logarithmic(ones), ones, ones, zeros, tau, 3 * tau, flat, flat)
     return Surface(jnp.asarray(per_mol_m3 * k_des), jnp.asarray(k_des), jnp.full(16, 1e-11)), readout
 
 

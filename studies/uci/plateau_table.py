@@ -38,9 +38,9 @@ class FittedTable:
     rest: Plateaus
     choices: tuple[Choice, ...]
     law: PlateauLaw
-    found: Inferred
+    inferred: Inferred
     plain: PlateauLaw
-    plain_found: Inferred
+    plain_inferred: Inferred
 
 
 def run_law(root: str | Path | None, forms: Sequence[Form] = FORMS) -> FittedTable:
@@ -52,8 +52,8 @@ def run_law(root: str | Path | None, forms: Sequence[Form] = FORMS) -> FittedTab
     law = fit_plateaus(fitted, choices[0].form, steps=400)
     langmuir = next(form for form in FORMS if form.name == "Langmuir, warming")
     plain = fit_plateaus(fitted, langmuir, steps=400)
-    found, plain_found = (infer_after(one, fitted, rest) for one in (law, plain))
-    return FittedTable(fitted, rest, choices, law, found, plain, plain_found)
+    inferred, plain_inferred = (infer_after(fitted_law, fitted, rest) for fitted_law in (law, plain))
+    return FittedTable(fitted, rest, choices, law, inferred, plain, plain_inferred)
 
 
 def plateau_rows(done: FittedTable, seeds: int) -> list[Row]:
@@ -63,8 +63,8 @@ def plateau_rows(done: FittedTable, seeds: int) -> list[Row]:
     for level, shortest_s in (("settled plateau", SETTLED_S), ("any plateau", 0.0)):
         kept = done.rest.duration_s >= shortest_s
         test = _samples(done.rest.lasting(shortest_s))
-        for model, found in ((LAW, done.found), (PLAIN, done.plain_found)):
-            rows += _score(done.rest.gases, level, model, [found.ppm[kept]], test, least)
+        for model, inferred in ((LAW, done.inferred), (PLAIN, done.plain_inferred)):
+            rows += _score(done.rest.gases, level, model, [inferred.ppm[kept]], test, least)
         train = _samples(done.fitted.lasting(shortest_s))
         for name in PEER_NAMES:
             count = seeds if PEERS[name].seeded else 1

@@ -8,7 +8,7 @@ import equinox as eqx
 import numpy as np
 import pytest
 
-from studies.simulator.calibrate import KnownProcess, known
+from studies.simulator.calibrate import KnownProcess, known_process
 from tests.model.tiny import QUICK
 from unmixnet.model.predict import single_precision
 from unmixnet.recordings.datasets import Dataset, Entry
@@ -33,7 +33,9 @@ def hurried(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
 def truth(seed: int = 0) -> KnownProcess:
     """Three substances, two sensors, two sessions, from clean air."""
     with single_precision():
-        return known(FOODS, SENSORS, sessions=2, seconds=SECONDS, step_s=STEP_S, noise=3e-4, spread=0.3, seed=seed)
+        return known_process(
+            FOODS, SENSORS, sessions=2, seconds=SECONDS, step_s=STEP_S, noise=3e-4, spread=0.3, seed=seed
+        )
 
 
 def dataset(made: KnownProcess) -> Dataset:

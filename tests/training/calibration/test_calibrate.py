@@ -7,7 +7,7 @@ import jax
 import numpy as np
 import pytest
 
-from studies.simulator.calibrate import find_again
+from studies.simulator.calibrate import calibrate_known
 from unmixnet.files import ArtefactError
 from unmixnet.model.predict import single_precision
 from unmixnet.training.calibration import FrozenSimulator
@@ -35,7 +35,7 @@ def _single():
 @pytest.fixture(scope="module")
 def again():
     """A calibration of known recordings."""
-    return find_again(truth(), iterations=ITERATIONS)
+    return calibrate_known(truth(), iterations=ITERATIONS)
 
 
 def stages(iterations: int = 2):
@@ -43,8 +43,8 @@ def stages(iterations: int = 2):
 
 
 def test_omega_holds_after_every_stage(again):
-    assert [entry["stage"] for entry in again.found.history] == ["pure", "mixture", "joint"]
-    assert all(entry["in omega"] for entry in again.found.history)
+    assert [entry["stage"] for entry in again.fit.history] == ["pure", "mixture", "joint"]
+    assert all(entry["in omega"] for entry in again.fit.history)
 
 
 def test_coefficients_that_are_identifiable_are_found_within_five_per_cent(again):
@@ -58,28 +58,28 @@ def test_twin_a_wrong_truth_is_not_found(again):
 
 
 def test_errors_are_as_large_as_their_standard_errors_say(again):
-    se = np.array([one.se for one in again.told.estimates])
+    se = np.array([one.se for one in again.information.estimates])
     assert np.mean(np.abs(again.error) < 3 * se) > 0.97
 
 
 def test_what_no_recording_tells_keeps_its_prior_and_is_named(again):
-    told = {one.name: one for one in again.told.estimates}
+    told = {one.name: one for one in again.information.estimates}
     for name in ("D[mango, pear]", "wall[clove]"):
         assert told[name].verdict == "not determined"
         assert told[name].se > 0.95 * told[name].before
-    assert any("wall" in text for text in again.told.untold)
+    assert any("wall" in text for text in again.information.untold)
 
 
 def test_amount_and_adsorption_are_known_only_together(again):
-    told = {one.name: one for one in again.told.estimates}
+    told = {one.name: one for one in again.information.estimates}
     assert told["alpha[mango]"].verdict == "not determined"
     together, alone = told["s̄ α k_ads [left, mango]"], told["k_ads[left, mango]"]
     assert together.se / together.before < alone.se / alone.before
 
 
 def test_nuisances_are_marginalised_and_not_held(again):
-    problem, _ = problem_of(again.known.setup, stages()[-1], again.found.noise)
-    normal = normal_equations(problem, again.found.theta, again.found.nuisances)
+    problem, _ = problem_of(again.known.setup, stages()[-1], again.fit.noise)
+    normal = normal_equations(problem, again.fit.theta, again.fit.nuisances)
     P = len(normal.places)
     marginal, held = np.linalg.inv(normal.H)[:P, :P], np.linalg.inv(normal.H[:P, :P])
     assert np.all(np.diag(marginal) >= np.diag(held) * (1 - 1e-9))
@@ -142,16 +142,16 @@ def test_stages_of_other_recordings_are_refused(tmp_path):
 
 
 def test_a_frozen_simulator_is_not_refitted(tmp_path, again):
-    frozen(again.known.setup, again.found).save(tmp_path)
+    frozen(again.known.setup, again.fit).save(tmp_path)
     with pytest.raises(ArtefactError, match="not refitted"):
         calibrate(again.known.setup, stages(1)[:1], folder=tmp_path)
 
 
 def test_a_frozen_simulator_plays_what_was_calibrated(tmp_path, again):
     setup, train = again.known.setup, again.known.setup.train
-    frozen(setup, again.found).save(tmp_path)
+    frozen(setup, again.fit).save(tmp_path)
     simulator = FrozenSimulator.load(tmp_path)
-    found = again.found.nuisances
+    found = again.fit.nuisances
     gain, offset = found.of(train.session)
     run = simulator.simulate(
         train.ratios,
@@ -162,7 +162,7 @@ def test_a_frozen_simulator_plays_what_was_calibrated(tmp_path, again):
         session_offset=offset,
     )
     np.testing.assert_allclose(
-        run.signal, seen(Physics.of(setup.jar), again.found.theta, train, found), rtol=1e-3, atol=1e-3
+        run.signal, seen(Physics.of(setup.jar), again.fit.theta, train, found), rtol=1e-3, atol=1e-3
     )
     assert simulator.components == FOODS
     assert set(simulator.origin["sessions"]) == {"s0", "s1"}
@@ -174,21 +174,21 @@ def test_substances_that_are_absent_change_no_trace(again):
     none = Nuisances.none(2, 2, 2)
     law = Physics.of(again.known.setup.jar)
     np.testing.assert_allclose(
-        seen(law, again.found.theta, wide, none), seen(law, again.found.theta, train, none), atol=1e-5
+        seen(law, again.fit.theta, wide, none), seen(law, again.fit.theta, train, none), atol=1e-5
     )
 
 
 @pytest.mark.soak
 def test_soak_twelve_substances_are_found_again(measured):
-    from studies.simulator.calibrate import known
+    from studies.simulator.calibrate import known_process
 
     foods = tuple("abcdefghijkl")
-    made = find_again(known(foods, ("m1", "m2", "m3", "m4"), noise=1e-3), iterations=15)
+    made = calibrate_known(known_process(foods, ("m1", "m2", "m3", "m4"), noise=1e-3), iterations=15)
     measured("calibrate: identifiable coefficients and combinations", int(made.identifiable.sum()))
     measured("calibrate: largest error of an identifiable one", made.worst)
     assert made.worst < 0.05
 
 
 def test_information_needs_no_recording_of_the_test(again):
-    told = information(again.known.setup, stages()[-1], again.found)
-    assert [one.se for one in told.estimates] == [one.se for one in again.told.estimates]
+    told = information(again.known.setup, stages()[-1], again.fit)
+    assert [one.se for one in told.estimates] == [one.se for one in again.information.estimates]
