@@ -50,9 +50,9 @@ def test_a_file_that_cannot_be_read_is_an_error_before_the_start(tmp_path):
 
 
 def test_an_osmell_file_can_be_replayed(tmp_path):
-    from unmixnet.recordings.formats.osmell import write_osmell
+    from unmixnet.recordings.formats.osmell import osmell_bytes
 
-    write_osmell(tmp_path / "a.osmell", read_recording(EXAMPLE))
+    (tmp_path / "a.osmell").write_bytes(osmell_bytes(read_recording(EXAMPLE)))
     items = asyncio.run(gathered(ReplaySource(tmp_path / "a.osmell", speed=math.inf)))
     assert len([item for item in items if isinstance(item, Sample)]) == len(read_recording(EXAMPLE))
     assert isinstance(items[-1], SourceEvent)

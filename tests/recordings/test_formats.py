@@ -13,7 +13,7 @@ from unmixnet.live.sources.replay import ReplaySource
 from unmixnet.recordings.audit import audit_folder
 from unmixnet.recordings.codes import Code, ReadError
 from unmixnet.recordings.datasets import load_dataset
-from unmixnet.recordings.formats.osmell import osmell_bytes, read_osmell, write_osmell
+from unmixnet.recordings.formats.osmell import osmell_bytes, read_osmell
 from unmixnet.recordings.inspection import check_files, expand
 from unmixnet.recordings.pieces import Piece, read_pieces
 from unmixnet.recordings.reader import FORMATS, RECORDING_SUFFIXES, read_recording
@@ -42,7 +42,8 @@ def samples(tmp_path: Path) -> dict[str, Path]:
     for name, content in {"uci-text": UCI, "uci-plateaus": PLATEAUS, "plain-csv": PLAIN, "plotter": PLOTTER}.items():
         made[name] = folder / f"{name}.bin"
         made[name].write_text(content)
-    made["osmell"] = write_osmell(folder / "osmell.bin", read_recording(made["smellnet-mixture"]))
+    made["osmell"] = folder / "osmell.bin"
+    made["osmell"].write_bytes(osmell_bytes(read_recording(made["smellnet-mixture"])))
     return made
 
 
@@ -136,7 +137,7 @@ def write_all(folder: Path) -> None:
         (folder / NAMES[name]).write_text(content)
     for name, lines in {"smellnet-base": base(600), "smellnet-mixture": mixture(600)}.items():
         (folder / NAMES[name]).write_bytes(text(lines))
-    write_osmell(folder / NAMES["osmell"], read_recording(folder / NAMES["smellnet-mixture"]))
+    (folder / NAMES["osmell"]).write_bytes(osmell_bytes(read_recording(folder / NAMES["smellnet-mixture"])))
     names = ["time_s", "co_ppm", "ethylene_ppm", "s01", "s02"]
     columns = [np.arange(50.0), np.zeros(50), np.ones(50), 1000 + np.arange(50) % 7, 900 + np.arange(50) % 5]
     pq.write_table(pa.table(columns, names=names), folder / NAMES["uci-parquet"])

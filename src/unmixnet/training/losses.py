@@ -92,14 +92,9 @@ def class_loss(a_hat: Float[Array, " K"], a: Float[Array, " K"], *, epsilon: flo
     return -jnp.sum(a * jnp.log(jnp.where(a_hat < 0, 0, a_hat) + epsilon))
 
 
-def reconstruction_loss(
-    Y: Float[Array, "T M"], Y_hat: Float[Array, "T M"], weight: Float[Array, "T M"] | None = None
-) -> Float[Array, ""]:
-    """Mean squared residual; what has weight 0 may hold anything, NaN included."""
-    if weight is None:
-        return jnp.mean((Y - Y_hat) ** 2)
-    residual = jnp.where(weight > 0, Y - Y_hat, 0)
-    return ratio(jnp.sum(weight * residual**2), jnp.sum(weight))
+def reconstruction_loss(Y: Float[Array, "T M"], Y_hat: Float[Array, "T M"]) -> Float[Array, ""]:
+    """Mean squared residual."""
+    return jnp.mean((Y - Y_hat) ** 2)
 
 
 _WINDOW_S = 5.0

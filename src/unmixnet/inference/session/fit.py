@@ -41,20 +41,15 @@ def fit_session(
     clean_air: Sequence[Recording] = (),
     *,
     method: str = "auto",
-    masters: Sequence[Recording] = (),
-    device: str = "",
 ) -> SessionCalibration:
     """A calibration from labelled recordings and recordings of clean air of this session.
 
     Arguments:
         method: one of `METHODS`.
-        masters: labelled recordings of training sessions, if they are at hand; they say what to expect of their
-            recipes, in place of the solver.
-        device: that the recordings come from; theirs if not given.
     """
     _check(method, references, clean_air)
     solver_of(bundle)
-    known = references_of(bundle, references, masters)
+    known = references_of(bundle, references)
     clean = np.array([trace.mean(axis=0) for trace in traces_of(bundle, clean_air)], float)
     clean = clean.reshape(-1, len(bundle.spec.air))
     chosen, after = _chosen(bundle, known, clean, method)
@@ -74,7 +69,7 @@ def fit_session(
         bundle.name,
         bundle.digest,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        device=device or next((recording.device for recording in (*references, *clean_air)), ""),
+        device=next((recording.device for recording in (*references, *clean_air)), ""),
         references=tuple(recordings),
         before=before,
         after=after,

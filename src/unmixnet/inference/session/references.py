@@ -44,42 +44,20 @@ def traces_of(bundle: Bundle, recordings: Sequence[Recording]) -> list[np.ndarra
     return [bundle.trace(recording).signal for recording in recordings]
 
 
-def references_of(
-    bundle: Bundle, recordings: Sequence[Recording], masters: Sequence[Recording] = ()
-) -> list[Reference]:
-    """Read the references.
-
-    Arguments:
-        masters: labelled recordings of training sessions; where one has the recipe of a reference it says what is
-            expected of its level, otherwise the solver does.
-    """
+def references_of(bundle: Bundle, recordings: Sequence[Recording]) -> list[Reference]:
+    """Labelled recordings of the session, each beside what the solver expects of its label."""
     if not recordings:
         return []
     truths = np.stack([_truth(bundle, recording) for recording in recordings])
-    traces, known = traces_of(bundle, recordings), _levels(bundle, masters)
+    traces = traces_of(bundle, recordings)
     window, stride = bundle.spec.window, bundle.spec.settings.stride
     expected = expected_traces(bundle, truths, np.stack([trace[:window] for trace in traces]))
     references = []
     for trace, truth, made in zip(traces, truths, expected, strict=True):
         seen = trace[stride : made.shape[1] * stride + 1 : stride].astype(float)
         typical: np.ndarray = made[STRENGTHS.index(0.0)].mean(axis=0)
-        master = np.asarray(known.get(_key(truth), typical), float)
-        references.append(Reference(trace, truth, seen, made, seen.mean(axis=0), master))
+        references.append(Reference(trace, truth, seen, made, seen.mean(axis=0), typical))
     return references
-
-
-def _levels(bundle: Bundle, masters: Sequence[Recording]) -> dict[tuple[float, ...], np.ndarray]:
-    """Mean signal of each recipe in the training sessions."""
-    window, stride = bundle.spec.window, bundle.spec.settings.stride
-    groups: dict[tuple[float, ...], list[np.ndarray]] = {}
-    for recording, trace in zip(masters, traces_of(bundle, masters), strict=True):
-        seen = trace[stride:window:stride]
-        groups.setdefault(_key(_truth(bundle, recording)), []).append(seen.mean(axis=0))
-    return {recipe: np.mean(levels, axis=0) for recipe, levels in groups.items()}
-
-
-def _key(truth: np.ndarray) -> tuple[float, ...]:
-    return tuple(np.round(truth, 3).tolist())
 
 
 def _truth(bundle: Bundle, recording: Recording) -> np.ndarray:

@@ -20,7 +20,6 @@ from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any
 
-from unmixnet.files.replacement import replacing
 from unmixnet.recordings.formats.format import FileContent, Format
 from unmixnet.recordings.formats.osmell_manifest import (
     LARGEST,
@@ -37,7 +36,7 @@ from unmixnet.recordings.formats.table import find_header
 from unmixnet.recordings.formats.text import decode
 from unmixnet.recordings.recording import Mixture, Recording
 
-__all__ = ["OSMELL", "OsmellError", "OsmellEvent", "OsmellFile", "osmell_bytes", "read_osmell", "write_osmell"]
+__all__ = ["OSMELL", "OsmellError", "OsmellEvent", "OsmellFile", "osmell_bytes", "read_osmell"]
 
 _VERSION = "1.0.0"
 _TIME = "timestamp_ms"
@@ -89,14 +88,6 @@ def _recognises(content: FileContent) -> bool:
 OSMELL = Format(
     "osmell", (".osmell",), _recognises, lambda content: read_osmell(content.path, place=content.place).recording
 )
-
-
-def write_osmell(path: str | Path, recording: Recording, events: Sequence[OsmellEvent] = (), **details: Any) -> Path:
-    """Write a recording; the arguments are those of `osmell_bytes`."""
-    path = Path(path)
-    with replacing(path) as part:
-        part.write_bytes(osmell_bytes(recording, events, **details))
-    return path
 
 
 def osmell_bytes(
