@@ -23,7 +23,7 @@ from tests.model.tiny import model
 from tests.pages.page_text import ROOT, with_page
 from tests.pages.plans import LIVE, LONG, LONG_BLOCKS, plan_of
 from tests.pages.workspace import commands, words_of, workspace  # noqa: F401
-from unmixnet.training.calibration import FrozenSimulator
+from tests.training.calibration.frozen import frozen_model
 
 
 def in_order(commands: list[str]) -> list[str]:
@@ -139,7 +139,7 @@ def test_a_live_command_prints_its_link_and_stores_what_it_hears(workspace, comm
 def test_long_python_of_the_pages_runs(tmp_path, monkeypatch, page, block):
     """With a frozen simulator of three substances under the name that the page uses, and recipes for it."""
     monkeypatch.chdir(tmp_path)
-    FrozenSimulator.from_model(model(), ("mango", "pear", "clove"), seconds=30.0).save(tmp_path / "sim")
+    frozen_model(model(), ("mango", "pear", "clove"), seconds=30.0).save(tmp_path / "sim")
     made: dict = {"ratios": np.array([[1, 0, 0], [0.2, 0.3, 0.5]])}
     exec(compile(block, page, "exec"), made)
     signal = made["run"].signal if "run" in made else made["y"]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.model.tiny import model
+from tests.training.calibration.frozen import frozen_model
 from unmixnet.errors import ConfigError
 from unmixnet.files import ArtefactError
 from unmixnet.physics.readout import Sips
@@ -21,7 +22,7 @@ SECONDS = 6.0
 @pytest.fixture(scope="module")
 def simulator() -> FrozenSimulator:
     """From a model with random numbers, two sensors and three substances."""
-    return FrozenSimulator.from_model(model(), FOODS, seconds=SECONDS)
+    return frozen_model(model(), FOODS, seconds=SECONDS)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,6 @@ of two simulators under one name would compare with nothing.
 
 import json
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +23,6 @@ import numpy as np
 from unmixnet.errors import ConfigError
 from unmixnet.files import Artefact, ArtefactError, read_artefact, write_artefact
 from unmixnet.model.predict import single_precision
-from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.rollout import Policy
 from unmixnet.physics.state import Process
 from unmixnet.recordings.preprocessing import Preprocessing
@@ -98,33 +96,6 @@ class FrozenSimulator:
     def D(self) -> np.ndarray:
         """Pair diffusivities, carrier first [m²/s]."""
         return np.asarray(self.process.diffusion.D, float)
-
-    @classmethod
-    def from_model(
-        cls,
-        model: UnMixNet,
-        components: Sequence[str],
-        *,
-        seconds: float,
-        preprocessing: Preprocessing | None = None,
-        origin: dict[str, Any] | None = None,
-    ) -> "FrozenSimulator":
-        """The global coefficients of a model, trained or not; `seconds` is the length that a release is spread over."""
-        typical = model.uninformed()
-        process = model.process(typical, jnp.ones_like(typical.a), duration_s=seconds)
-        settings = model.settings
-        exposed = settings.start != "clean air"
-        made = origin or {"made from": "model"}
-        return cls(
-            tuple(components),
-            model.chamber,
-            process,
-            settings.rate_Hz,
-            settings.step_s,
-            exposed,
-            preprocessing,
-            origin=made,
-        )
 
     def simulate(
         self,
