@@ -1,4 +1,4 @@
-"""`python -m studies ablation`: what each rule is worth, on new mixtures and where gases drag each other along."""
+"""`python -m studies ablation`: what each rule is worth, on new mixtures and under strong diffusive coupling."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, replace
@@ -39,8 +39,6 @@ REFERENCES: dict[str, Form] = {
     "the same with an unconstrained flux": "unconstrained",
 }
 """What the model's own cells and steps cost when every coefficient is right: nothing is learned here."""
-
-_COUPLING_CODE = ("physics", "recordings/simulated.py", "simulation/simulated_nose.py", "ablation/coupling.py")
 
 
 def gather_ablation(

@@ -2,16 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from unmixnet.errors import UnmixError
-from unmixnet.recordings.formats.uci_cache import open_view
 from unmixnet.recordings.pieces import Piece, episodes, folds_of_episodes, forward_pieces
 from unmixnet.recordings.recording import Recording
 
-__all__ = ["WINDOW_S", "Series", "SeriesPart", "Split", "cross_file", "read_series", "splits_of", "windows_of"]
+__all__ = ["WINDOW_S", "Series", "SeriesPart", "Split", "cross_file", "splits_of", "windows_of"]
 
 WINDOW_S = 60
 """Length of a causal window [s], and its rows."""
@@ -70,12 +68,6 @@ class Split:
     test: SeriesPart
 
 
-def read_series(text: Path, *, cache: Path | None = None) -> Series:
-    """The 1 Hz view of a UCI text file, in bounded memory."""
-    recording = open_view(text, 1, folder=cache)
-    return series_of(recording, text.stem)
-
-
 def series_of(recording: Recording, name: str) -> Series:
     """A series from a 1 Hz recording."""
     if recording.exposure_ppm is None or len(recording) < 3 * WINDOW_S:
@@ -115,7 +107,7 @@ def splits_of(series: Series, recording: Recording) -> tuple[Split, ...]:
 
 
 def cross_file(train: Series, test: Series) -> Split:
-    """Train on one file, test on all of the other; only the gases that both have can be asked for."""
+    """Train on one file, test on all of the other; only for the gases that both have."""
     ends = np.arange(WINDOW_S, len(train.time_s) - 10, STRIDE_S)
     other = np.arange(WINDOW_S, len(test.time_s) - 10, STRIDE_S)
     return Split(f"{train.name} to {test.name}", *_calibrated(train, ends), SeriesPart(test, other))

@@ -143,12 +143,6 @@ class Recording:
         """Time from the first row to the last [s]."""
         return float(self.time_s[-1] - self.time_s[0])
 
-    @property
-    def healthy(self) -> tuple[str, ...]:
-        """Channels whose verdict is ok."""
-        pairs = zip(self.channels, self.health, strict=True)
-        return tuple(name for name, health in pairs if health is ChannelHealth.OK)
-
     def column(self, channel: str) -> np.ndarray:
         """Readings of one channel, shape (T,)."""
         if channel not in self.channels:

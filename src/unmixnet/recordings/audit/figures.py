@@ -117,10 +117,10 @@ def draw_leaks(leaks: Sequence[Leak]) -> str:
 
 def _share(report: AuditReport, split: str, name: str) -> int:
     members = [verdict for verdict in report.verdicts if verdict.split == split]
-    return sum(_bar_of(report, verdict) == name for verdict in members)
+    return sum(_bar_of(verdict) == name for verdict in members)
 
 
-def _bar_of(report: AuditReport, verdict: FileVerdict) -> str:
+def _bar_of(verdict: FileVerdict) -> str:
     by_kind = {
         Kind.WHITE_NOISE: "white noise",
         Kind.ALTERED_COPY: "altered copy",

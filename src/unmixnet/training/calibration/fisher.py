@@ -32,15 +32,6 @@ from unmixnet.training.calibration.theta import Theta
 __all__ = ["DETERMINED", "CoefficientEstimate", "Information", "information", "row_of"]
 
 DETERMINED, WEAK = 0.1, 0.7
-UNITS = {
-    "rise": "s",
-    "decay": "s",
-    "wall": "1/s",
-    "D": "m²/s",
-    "k_ads": "m³/(mol s)",
-    "k_des": "1/s",
-    "tau": "s",
-}
 
 
 @dataclass(frozen=True)
