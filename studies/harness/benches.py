@@ -1,4 +1,4 @@
-"""How each kind of model is trained and asked: prepared once for a fold, then run for every seed."""
+"""How each kind of model is trained and tested: prepared once for a fold, then run for every seed."""
 
 import dataclasses
 import time
@@ -53,7 +53,7 @@ Tick = Callable[[dict[str, Any]], None]
 """Called after every epoch with what is logged."""
 Tensors = dict[str, np.ndarray]
 JUDGE = "judge "
-"""Before the names of the tensors of the model that knew no validation recording, where it is another."""
+"""Prefix of the tensors of the model trained without validation recordings, where that is a second model."""
 
 
 class Bench(Protocol):
@@ -65,13 +65,13 @@ class Bench(Protocol):
 
 
 class NetworkBench:
-    """A network: trained on the fold's recordings but for those of validation, asked for every window of the tests.
+    """A network: trained on the fold's recordings except those for validation, tested on every window.
 
     The validation recordings are the same for every seed, so that they can be compared.
     """
 
-    lessons: int | None = None
-    """Seed of calibration and schooling, where all trainings share it."""
+    pretraining_seed: int | None = None
+    """Seed of calibration and pretraining, if all trainings share it."""
 
     def __init__(self, config: TrainConfig, fold: StudyFold, recall: Recall) -> None:
         self.config, self.fold, self.recall = config, fold, recall
@@ -95,7 +95,9 @@ class NetworkBench:
     def fit(self, seed: int, tick: Tick) -> Fit:
         """Train with a seed; Ctrl-C is passed on."""
         with jax.enable_x64(False):
-            done = train(self.prepared, seed=seed, model=self.model(seed), lessons=self.lessons, watch=tick)
+            done = train(
+                self.prepared, seed=seed, model=self.model(seed), pretraining_seed=self.pretraining_seed, watch=tick
+            )
         if done.interrupted:
             raise KeyboardInterrupt
         return done
@@ -123,7 +125,7 @@ def _weights(done: Fit) -> Tensors:
 
 
 class ClassicalBench:
-    """A classical peer: fitted to all training recordings, asked for every window of the tests."""
+    """A classical peer: fitted to all training recordings, tested on every window."""
 
     def __init__(self, variant: Classical, fold: StudyFold, recall: Recall, task: Task) -> None:
         self.variant, self.fold, self.task = variant, fold, task
@@ -146,7 +148,7 @@ class ClassicalBench:
 
 
 class SteadyBench:
-    """Sessions of training recordings are told apart; where they are not known, all count as one."""
+    """The steady-state posterior, with a level for each training session; one level where sessions are not known."""
 
     def __init__(self, variant: Posterior, fold: StudyFold, recall: Recall) -> None:
         self.fold = fold
@@ -203,7 +205,7 @@ class InverseBench:
 
 
 def trained(network: NetworkBench, job: Job, work: Work, *, judge: bool = False) -> PyTree:
-    """The network with the weights that its job kept; as a judge, as long as it knew no validation recording."""
+    """The network with the weights that its job kept; with `judge`, those trained without validation recordings."""
     tensors = work.read_weights(job)
     if tensors is None:
         raise ConfigError(
@@ -244,7 +246,7 @@ def at_amount(model: UnMixNet, moles: float, seconds: float) -> UnMixNet:
 class ConcentratedBench(NetworkBench):
     """As every network, from a start at high concentrations."""
 
-    lessons = 0
+    pretraining_seed = 0
 
     def model(self, seed: int) -> PyTree:
         """The model before training."""

@@ -102,7 +102,7 @@ def train(
     *,
     seed: int | None = None,
     model: PyTree | None = None,
-    lessons: int | None = None,
+    pretraining_seed: int | None = None,
     folder: Path | None = None,
     resume: bool = False,
     watch: Callable[[dict[str, Any]], None] = lambda entry: None,
@@ -111,7 +111,7 @@ def train(
 
     Arguments:
         model: to start from, where it is not the one that the seed draws.
-        lessons: seed of the calibration and of the virtual recordings; that of the training if not given.
+        pretraining_seed: of the calibration and of the virtual recordings; that of the training if not given.
     """
     config = prepared.config
     seed = config.training.seed if seed is None else seed
@@ -120,7 +120,7 @@ def train(
     arrays, bank = prepared.arrays(), None
     model = _in_units(model, prepared)
     if isinstance(model, UnMixNet) and model.settings.closure and config.training.calibration > 0:
-        model, bank = pretrain(model, arrays, config, seed if lessons is None else lessons, watch)
+        model, bank = pretrain(model, arrays, config, seed if pretraining_seed is None else pretraining_seed, watch)
     given = {"window": config.window, "seed": seed, "resume": resume, "tag": config.tag}
     result = fit(model, _with(arrays, bank), config.plan, config.recipe, folder=folder, watch=watch, **given)
     if not config.training.refit or prepared.validation is None or result.interrupted:
