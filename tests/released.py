@@ -15,6 +15,17 @@ CLEAN = {
 }
 
 
+def pythons() -> dict[str, str]:
+    """Interpreters that the core is tried on, by version: those of UNMIXNET_PYTHONS, else those of the path."""
+    given = os.environ.get("UNMIXNET_PYTHONS", "python3.11 python3.12 python3.13").split()
+    started = {
+        path: subprocess.run([path, "-c", "import platform; print(platform.python_version())"], capture_output=True)
+        for name in given
+        if (path := shutil.which(name))
+    }
+    return {done.stdout.decode().strip(): path for path, done in started.items() if done.returncode == 0}
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory) -> Path:
     if shutil.which("npm") is None and not (ROOT / "src/unmixnet/live/page/vendor/uPlot.iife.min.js").exists():

@@ -15,9 +15,10 @@ import pytest
 
 import unmixnet
 from tests.live.server_process import linked
-from tests.released import CLEAN, ROOT, installed, wheel  # noqa: F401
+from tests.released import CLEAN, ROOT, installed, pythons, wheel  # noqa: F401
 
 LARGEST_MB = 20
+PYTHONS = pythons()
 
 
 def best_of(runs: int, command: list[str]) -> float:
@@ -163,3 +164,19 @@ def test_the_installed_program_has_its_page(installed, tmp_path):  # noqa: F811
     command = [str(installed / "unmixnet"), "live", "--simulate", "--port", "0"]
     with linked(command, cwd=tmp_path, env=CLEAN) as link:
         assert link.startswith("http://127.0.0.1:")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("version", "python"), PYTHONS.items(), ids=PYTHONS)
+def test_the_core_answers_in_an_empty_environment(wheel, tmp_path, measured, version, python):  # noqa: F811
+    """From the wheel alone, without any extra, on every Python at hand; UNMIXNET_PYTHONS names them."""
+    home = tmp_path / "venv"
+    subprocess.run([python, "-m", "venv", str(home)], check=True, env=CLEAN, capture_output=True)
+    install = [str(home / "bin/python"), "-m", "pip", "install", "--quiet", "-c", str(ROOT / "constraints.txt")]
+    subprocess.run([*install, str(wheel)], check=True, env=CLEAN, capture_output=True)
+    done = _program(home / "bin", "demo", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    megabytes = sum(file.lstat().st_size for file in home.rglob("*") if file.is_file()) / 1e6
+    measured(f"size of the core's environment, Python {version} [MB]", round(megabytes))
+    studies = subprocess.run([home / "bin/python", "-c", "import studies"], cwd=tmp_path, capture_output=True)
+    assert studies.returncode != 0, "a study was installed"
