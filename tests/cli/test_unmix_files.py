@@ -101,6 +101,6 @@ def test_a_file_that_cannot_be_answered_is_named_with_what_to_try(printed, folde
     assert problem in error and remedy in error and error in printed.errors
 
 
-def test_bad_files_change_the_exit_code_and_never_by_a_traceback(printed):
+def test_bad_files_set_the_exit_code_and_give_no_traceback(printed):
     assert printed.code == 2
     assert "Traceback" not in printed.errors
