@@ -1,4 +1,4 @@
-"""The model: an encoder proposes mixture and coefficients, networks set coefficients, the solver moves the state.
+"""The model: an encoder infers the mixture, networks set the coefficients, the solver advances the state.
 
 Private: nothing here is part of the public interface.
 """

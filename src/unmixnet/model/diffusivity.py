@@ -2,8 +2,8 @@ r"""Diffusion coefficients: a symmetric network over species pairs, and a bounde
 
     D_ij = min(D_min + D_ref softplus(MLP_D(r_i, r_j)), D_max),    D_e,ij = D_ij · exp(s tanh(f(h_e, h_Y)))
 
-D_max is just under hydrogen's. Beyond it the substeps would not be stable: what is there is kept positive by the
-limiter, but the derivative by what is *not* there, which nothing limits, would grow with every step.
+D_max is just under hydrogen's. Beyond it the substeps would not be stable: the limiter keeps the moles of species
+that are present positive, but nothing limits derivatives by absent species, which would grow with every step.
 
 One D times a scalar per edge keeps the solver's fast path; the paper's free D per edge is an option
 (`edgewise`: every pair gets its own bounded factor on every edge). At ppm only the row D_i0 of the carrier acts.
@@ -27,7 +27,7 @@ FLUX_REF = 1e-6
 
 
 class Diffusivity(eqx.Module):
-    """Sets D, the factor of each edge, and the flux prior where the settings want one."""
+    """Sets D, the factor of each edge, and, where the settings have one, the flux prior."""
 
     pairs: SpeciesSpecies
     modulation: Modulation

@@ -4,7 +4,7 @@ r"""Inverse encoder: from traces to presence, ratios, strength and the vector h_
 
 Sensors are tokens (trace or its statistics, material embedding mat_m, conditions e when known), components are tokens
 (species embedding r_i) that attend to the sensors; h_Y is the mean of the sensor tokens. No weight has the number of
-sensors or of components in its shape, but for the reading of statistics.
+sensors or of components in its shape, except where sensors are read by `statistics`.
 
 **Departure from the paper**: no ε in the denominator; the ratios are a softmax of o + ln ẑ and sum to one.
 """
@@ -23,7 +23,7 @@ __all__ = ["Encoder", "Inference", "uninformed"]
 
 
 class Inference(eqx.Module):
-    """What the encoder reads from one window."""
+    """What the encoder infers from one window."""
 
     z_logits: Float[Array, " K"]
     a: Float[Array, " K"]
@@ -44,7 +44,7 @@ class Inference(eqx.Module):
 
 
 def uninformed(K: int, M: int, width: int) -> Inference:
-    """What is known without a trace: equal shares, a typical strength, coefficients that nothing modulates."""
+    """The inference without a trace: equal shares, a typical strength, unmodulated coefficients."""
     zero = jnp.zeros(())
     return Inference(jnp.zeros(K), jnp.full(K, 1 / K), jnp.zeros(width), jnp.zeros((M, width)), zero, zero + 1)
 

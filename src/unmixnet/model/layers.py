@@ -52,7 +52,7 @@ class Attention(eqx.Module):
         return cls(linear(width, width, key=a), linear(width, 2 * width, key=b), linear(width, width, key=c), heads)
 
     def __call__(self, queries: Float[Array, "*n q d"], tokens: Float[Array, "*n t d"]) -> Float[Array, "*n q d"]:
-        """What each query finds among the tokens."""
+        """Attention output of each query."""
         keys, values = jnp.split(dense(self.KV, tokens), 2, axis=-1)
         Q, K, V = (X.reshape(*X.shape[:-1], self.heads, -1) for X in (dense(self.Q, queries), keys, values))
         logits = jnp.einsum("...qhd,...thd->...hqt", Q, K) / jnp.sqrt(Q.shape[-1]).astype(Q.dtype)
@@ -95,7 +95,7 @@ class CrossAttention(eqx.Module):
 
 
 def from_zero(layer: eqx.nn.Linear) -> eqx.nn.Linear:
-    """The layer with all its numbers zero."""
+    """The layer with all weights zero."""
     return jax.tree.map(jnp.zeros_like, layer)
 
 

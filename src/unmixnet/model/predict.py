@@ -1,7 +1,7 @@
 """A model on many windows: one place where it is compiled.
 
 Windows run in chunks of one fixed size, so that every recording uses the same program; `CompiledModel` is the same pair
-of programs compiled ahead of time for one window, for a live stream that cannot wait.
+of programs compiled ahead of time for one window, for a live stream.
 """
 
 from collections.abc import Callable
@@ -34,10 +34,10 @@ __all__ = [
 ]
 
 _SHOWN = ("x", "J", "theta", "y", "closure")
-"""What an answer shows of a rollout."""
+"""Quantities of a rollout that an answer shows."""
 _CHUNK, _SOLVED, _SCORED = 32, 16, 64
 _PRESENT = 30.0
-"""Logit of a component that is there."""
+"""Logit of a component that is present."""
 
 
 def single_precision() -> Any:
@@ -143,7 +143,7 @@ class CompiledModel:
 
     Arguments:
         window: rows and channels of the window.
-        typical: what is known without a trace.
+        typical: the inference without a trace.
     """
 
     window: tuple[int, int]
@@ -165,7 +165,7 @@ class CompiledModel:
             return jax.device_get((inference, self.solve(self.params, inference, window)))
 
     def pure(self, k: int, air: Float[np.ndarray, "T M"]) -> Float[np.ndarray, "steps M"]:
-        """The trace of component k alone at a typical strength, by coefficients that nothing modulates.
+        """The trace of component k alone at a typical strength, with unmodulated coefficients.
 
         Arguments:
             air: a window of clean air.

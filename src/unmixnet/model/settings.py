@@ -1,4 +1,4 @@
-"""What a model is, as plain values: one dial for its size, and the switches of the ablations."""
+"""Settings of a model: one dial for its size, and the switches of the ablations."""
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
@@ -38,10 +38,10 @@ def shape_of(size: Size) -> Shape:
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything but the numbers that are learned.
+    """Everything but the weights.
 
     Arguments:
-        size: the dial.
+        size: sets all widths.
         rate_Hz: rate of the traces that the encoder sees.
         step_s: step of the solver; a multiple of 1/rate_Hz.
         reading: how a sensor becomes a token: from its `trace`, or from `statistics` of it (long windows, few

@@ -1,7 +1,7 @@
-"""What a trained model is, without its weights: enough to build its structure and to feed it.
+"""Specification of a trained model without its weights: its structure and the windows that it takes.
 
-A bundle stores it beside the weights, so that nothing that answers has to know how a model is trained. The
-preprocessing stands beside it in the bundle, since the model knows no recordings.
+A bundle stores it beside the weights, so that inference does not depend on training. The preprocessing
+is stored separately, since `model` does not import `recordings`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -110,13 +110,13 @@ class ModelSpec:
 
 
 def build_model(spec: ModelSpec, *, seed: int) -> PyTree:
-    """The model at its start, drawn layer by layer: compiled as a whole it would take as long for every seed."""
+    """The initial model, drawn layer by layer: compiled as a whole, it would be compiled again for every seed."""
     key = jax.random.key(seed, impl="unsafe_rbg")
     K, M = len(spec.components), len(spec.channels)
     if spec.network == "unmixnet":
         chamber = portable_enose(sensors=spec.channels)
         return UnMixNet.of(spec.settings, chamber, K, air=spec.air, sign=spec.sign, key=key)
-    # by name: who only answers with UnMixNet does not load the baselines
+    # imported here, so that inference with UnMixNet does not load the baselines
     baselines = import_module("unmixnet.model.baselines").BASELINES
     if spec.network not in baselines:
         raise ConfigError(

@@ -1,13 +1,13 @@
-r"""What a window holds, whenever it happened: statistics of compressed levels and changes of each sensor.
+r"""A window summarised without regard to time: statistics of compressed levels and changes of each sensor.
 
     x⁰ = y − air,    xˡ = y_t − y_{t−ℓ},   ℓ = 1, 2, 5 … 200 s,    v = f(x) = sign(x) ln(1 + 16 |x|)
     s = mean, deviation, least, most and last value of every v, ln deviation of every x
     token_m = W_m [(s_m − μ_m)/σ_m]₃ + b_m
 
-Readings of cheap sensors have heavy tails: a few loud substances would be all that a network sees; [·]₃ cuts at three
-deviations. Before the window a trace is taken to have stood at its first value. All of this belongs to the sensors at
-hand; air, μ and σ are those of the training recordings (`fitted`). They are not learned any further, which would take
-slopes through every sample of a window.
+Readings of cheap sensors have heavy tails: without compression a few strong substances would dominate; [·]₃ clips at
+three deviations. Before the window a trace is assumed constant at its first value. The layer is specific to its
+sensors; air, μ and σ are those of the training recordings (`fitted`). They are not trained any further, which would
+need gradients through every sample of a window.
 """
 
 import equinox as eqx
@@ -24,7 +24,7 @@ N_STATISTICS = 6 * (1 + len(LAGS_S))
 
 
 class Statistics(eqx.Module):
-    """From M traces to M tokens, blind to when something happened."""
+    """From M traces to M tokens, independent of when something happened."""
 
     W: Float[Array, "M d S"]
     b: Float[Array, "M d"]
@@ -49,7 +49,7 @@ class Statistics(eqx.Module):
         return jnp.einsum("mds,ms->md", self.W, s) + self.b
 
     def fitted(self, windows: Float[Array, "n T M"], air: Float[Array, " M"]) -> "Statistics":
-        """Standardised by what the windows hold."""
+        """The layer, standardised by the statistics of these windows."""
         here = eqx.tree_at(lambda s: s.air, self, air)
         values = jax.lax.map(here.statistics, windows, batch_size=64)
         sigma = jnp.maximum(jnp.std(values, axis=0), _FLOOR)
@@ -65,7 +65,7 @@ class Statistics(eqx.Module):
 
 
 def _earlier(Y: Float[Array, "T M"], lag: int) -> Float[Array, "T M"]:
-    """What every sample was so many samples before."""
+    """The trace delayed by so many samples."""
     before = jnp.broadcast_to(Y[0], (min(lag, len(Y)), Y.shape[1]))
     return jnp.concatenate([before, Y[: len(Y) - len(before)]])
 

@@ -1,8 +1,8 @@
-r"""Temporal–sensor trunk: the trace of each sensor becomes a token that knows its own past and its neighbours.
+r"""Temporal–sensor trunk: the trace of each sensor becomes a token, in the context of the other sensors.
 
 A trace is cut into patches; within a sensor the patches attend to each other, across sensors every patch gets the
 mean of all sensors at its time; then each sensor pools its patches. All weights are shared between sensors, so any
-number of them will do.
+number of them is allowed.
 """
 
 import equinox as eqx
@@ -113,7 +113,7 @@ class Views(eqx.Module):
 
 
 _FLOOR = 0.05
-"""Least σ, in standard deviations of the training signal: noise is not blown up to look like an answer."""
+"""Least σ, in standard deviations of the training signal: noise is not amplified into a signal."""
 _WAVES = (1.0, 2.0, 4.0)
 N_FEATURES = 4 + 2 * len(_WAVES)
 

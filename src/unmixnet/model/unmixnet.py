@@ -1,6 +1,6 @@
 r"""UnMixNet: (ẑ, â, Ψ̂, h_Y) = E(Y, e), then Ŷ = F(ẑ, â, Ψ̂, h_Y, e; G) by the solver.
 
-Networks set coefficients, operators move the state. Every method is for ONE window; `vmap` lifts it.
+Networks set the coefficients, operators advance the state. Every method is for ONE window; `vmap` lifts it.
 """
 
 import math
@@ -106,10 +106,10 @@ class UnMixNet(eqx.Module):
     def __call__(
         self, Y: Float[Array, "T M"], e: Float[Array, " 2"] | None = None, *, key: PRNGKeyArray | None = None
     ) -> Inference:
-        """What the encoder reads from a window; e = (warmth, moisture), zero when unknown.
+        """What the encoder infers from a window; e = (warmth, moisture), zero when unknown.
 
-        The embeddings belong to the physics: the encoder uses them but does not pull at them, or the coefficients
-        would follow the noise of its gradients.
+        The embeddings belong to the physics: the encoder uses them without passing gradients to them, whose noise the
+        coefficients would follow.
         """
         r, mat = jax.lax.stop_gradient((self.species[1:], self.materials))
         return self.encoder(Y, r, mat, _known(e, Y.dtype), key=key)
@@ -120,7 +120,7 @@ class UnMixNet(eqx.Module):
         return self.materials.shape[0]
 
     def uninformed(self) -> Inference:
-        """What is known without a trace; its coefficients are the global ones."""
+        """The inference without a trace; its coefficients are the global ones."""
         return uninformed(self.species.shape[0] - 1, self.sensor_count, shape_of(self.settings.size).width)
 
     def process(

@@ -83,7 +83,7 @@ def coverage(
 def _covered(
     theta: Float[Array, " S"], lam: Float[Array, " K"], delta: Float[Array, " K"], dt: Float[Array, ""]
 ) -> tuple[Float[Array, " S"], Float[Array, " K"]]:
-    """exp(Δt Q) θ, and the share of the step's Δt λᵢ that finds a site and is still there at its end."""
+    """exp(Δt Q) θ, and the share of the step's Δt λᵢ that is adsorbed at its end."""
     a, d = dt * lam, dt * delta
     empty, occupied = theta[0], theta[1:]
     desorbing = d * occupied
@@ -151,10 +151,11 @@ def adsorb(
 def _share_of_a_trace(
     surface: Surface, exposure: Float[Array, "M K"], geometry: Geometry, dt: Float[Array, ""]
 ) -> Float[Array, "V K"]:
-    """The share of their demand that sensors get of the first molecules to come.
+    """Share of the sensors' demand that is met in the limit of a vanishing supply.
 
-    Where there is nothing, nothing is short, but one molecule would be: the slope at zero is that of the limited sink.
-    Without it a step multiplies the derivative by 1 − demand/supply, and a few steps overflow.
+    A cell without an odorant limits nothing, but its first molecules would be limited: this gives the derivative at
+    zero the slope of the limited sink. Otherwise each step multiplies the derivative by 1 − demand/supply, which
+    overflows within a few steps.
     """
     per_mole = geometry.on_cells(surface.sites[:, None] * surface.k_ads * exposure) * dt / geometry.volume[:, None]
     return jax.lax.stop_gradient(1 / jnp.maximum(per_mole, 1))

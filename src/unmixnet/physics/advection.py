@@ -56,7 +56,7 @@ class Transfer(eqx.Module):
     stay: Float[Array, "V #S"]
     """1 − Σ P: the share that remains in its cell."""
     limited: Bool[Array, ""]
-    """Whether a cell was asked for more than it holds, and the step scaled back."""
+    """Whether more was to leave a cell than it holds, so that the step was scaled back."""
 
 
 def transfer(flow: Velocities | Scores, geometry: Geometry, dt: Float[Array, ""]) -> Transfer:

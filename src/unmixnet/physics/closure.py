@@ -1,4 +1,4 @@
-r"""Closure diagnostics: does a trajectory satisfy the equations that it claims to satisfy?
+r"""Closure diagnostics: how far a trajectory violates the equations that it was solved from.
 
     Maxwell–Stefan residual   −gᵢ − Σ_{j≠i} (x̄ⱼJᵢ − x̄ᵢJⱼ)/(c̄Dᵢⱼ)
 
@@ -6,7 +6,7 @@ beside it the mass residual of every cell and species, the ledger of the whole c
 coverages, and the entropy production. Tests, training and reports use the same functions.
 
 **Departures from the paper**: the mass residual contains advection, inlets, outlets and what the surfaces took, since
-it could not vanish otherwise; the mass error is that of the odorants, because the carrier hides everything; edges
+it could not vanish otherwise; the mass error is that of the odorants, which the carrier would mask; edges
 without a gradient are skipped.
 """
 
@@ -78,8 +78,8 @@ def mass_error(
 ) -> tuple[Float[Array, ""], Float[Array, ""]]:
     """Σ|N_after − N_expected| / max(Σ N_after, Σ N_expected), of the odorants and of the carrier.
 
-    N_expected = N_before + gains, where `gains` is everything that a cell is said to have received: diffusion,
-    advection, source, inlet, less wall, outlet and adsorbed moles. Clean air that was expected is no error.
+    N_expected = N_before + gains, where `gains` are all recorded gains of a cell: diffusion, advection, source, inlet,
+    less wall, outlet and adsorbed moles. Where clean air was expected and found the error is zero.
     """
     expected = N_before + gains
     odorant = _relative_error(N_after[:, 1:], expected[:, 1:])

@@ -7,7 +7,7 @@ for an accurate explicit step; `substeps` divides the step where it is larger, a
 what remains.
 
 **Departures from the paper**: the sign of the update (as printed, diffusion runs uphill), A_e is the area alone, the
-limiter looks at every edge of a cell in both orientations, and wall loss is its exact exponential, so that it too
+limiter covers every edge of a cell in both orientations, and wall loss is its exact exponential, so that it too
 never takes more than the cell holds.
 """
 
@@ -43,7 +43,7 @@ def fluxes(
     x, c, filled = composition(N, geometry.volume)
     tail, head = geometry.tail, geometry.head
     open_ = (filled[tail] & filled[head])[:, None]
-    # an empty neighbour lends its composition from the other side, so that the solve stays regular
+    # an empty cell takes the composition of its neighbour, so that the solve stays regular
     carrier = jnp.zeros_like(x).at[:, 0].set(1)
     x = jnp.where(filled[:, None], x, carrier)
     J, fell_back = edge_flux(law, x[tail], x[head], 0.5 * (c[tail] + c[head]), geometry.length)

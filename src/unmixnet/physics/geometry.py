@@ -1,4 +1,4 @@
-"""The chamber as the laws see it: cell volumes, edge lengths and areas, who is connected to whom."""
+"""The chamber as the laws see it: cell volumes, edge lengths and areas, connectivity."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ class Geometry(eqx.Module):
     tail: Int[Array, " E"]
     head: Int[Array, " E"]
     sensor_cell: Int[Array, " M"]
-    """The gas cell v(m) that each sensor breathes."""
+    """The cell v(m) whose gas each sensor samples."""
     fixed: Bool[Array, " V"]
     """Cells whose composition is held by the outside world."""
 
@@ -38,7 +38,7 @@ class Geometry(eqx.Module):
         return loss.at[self.tail].add(jnp.maximum(flow, 0)).at[self.head].add(jnp.maximum(-flow, 0))
 
     def on_cells(self, per_sensor: Float[Array, "M S"]) -> Float[Array, "V S"]:
-        """Sum a per-sensor quantity onto the cells that the sensors breathe."""
+        """Sum a per-sensor quantity onto the cells of the sensors."""
         return (
             jnp.zeros((self.volume.shape[0], per_sensor.shape[1]), per_sensor.dtype)
             .at[self.sensor_cell]

@@ -173,9 +173,9 @@ def _transpose_solve(x, m, R, sigma, s):
 def _weighted_cg(x, m, R, s, scale=None):
     """Conjugate gradients for (M − R X) w = s − x·s in the inner product Σ x u v, preconditioned by M.
 
-    The weight does not see traces, so the last iterate w is followed by one sweep of Jacobi, (s + R X w)/m = w + r/m,
-    which is already at hand and takes every component from the plentiful ones. Also: is the residual small, compared
-    with `scale` (the answer's size in the same norm; by default that of s, mean included)?
+    The weighted norm ignores traces, so the last iterate w is followed by one sweep of Jacobi, (s + R X w)/m = w + r/m,
+    which is already at hand and computes traces from the plentiful components. Also returns whether the residual is
+    small compared with `scale` (the size of the solution in the same norm; by default that of s, mean included).
     """
     tolerance, acceptable = (1e-14, 1e-10) if s.dtype == jnp.float64 else (1e-6, 1e-4)
     # in units of its own size, so that a vanishing right-hand side (of a derivative, say) does not underflow
@@ -207,11 +207,11 @@ def _weighted_cg(x, m, R, s, scale=None):
 
 
 def _direct_unless(good, solution, operator, x, m, b):
-    """Accept the iterate if its residual is small; otherwise (NaN included) one dense solve, and say so.
+    """Accept the iterate if its residual is small; otherwise (NaN included) do one dense solve and report it.
 
-    A while-loop of at most one turn is a branch that stays lazy under `vmap`, where `cond` would compute both sides.
-    Its matrix depends on the loop's own state (a good edge gets the identity): XLA would otherwise hoist the matrix
-    and its factorisation out and pay them every step.
+    A while-loop of at most one iteration is a branch that stays lazy under `vmap`, where `cond` would compute both
+    sides. Its matrix depends on the loop's own state (a good edge gets the identity): XLA would otherwise hoist the
+    matrix and its factorisation out and pay them every step.
     """
 
     def solve(carry):

@@ -14,7 +14,7 @@ __all__ = ["quotient"]
 
 
 def quotient(a: Float[Array, "*n"], b: Float[Array, "*n"]) -> Float[Array, "*n"]:
-    """a/b for b > 0; zero where b is too small for its precision, since a processor may count that as nothing."""
+    """a/b for b > 0; zero where b is subnormal, which a processor may flush to zero."""
     unit = jax.lax.stop_gradient(jnp.maximum(b, jnp.finfo(b.dtype).tiny))
     counts = unit == b
     return jnp.where(counts, (a / unit) / jnp.where(counts, b / unit, 1), 0)

@@ -25,7 +25,7 @@ SAVEABLE = ("N", "x", "J", "theta", "y", "reservoirs", "ledger", "closure")
 
 
 class Saved(eqx.Module):
-    """The quantities that were asked for; the others are None. The axis T (one entry per step) comes from the scan."""
+    """The quantities named by `save`; the others are None. The axis T (one entry per step) comes from the scan."""
 
     N: Float[Array, "*T V S"] | None = None
     x: Float[Array, "*T V S"] | None = None
@@ -138,7 +138,7 @@ def _adsorbed(state: State, process: Process) -> Float[Array, " S"]:
 def _neutralise(verdict: dict[str, Array], process: Process, start: State, dt: Array):
     """Make what is impossible harmless, so that not even its gradient is NaN.
 
-    Each part goes by its own verdict: coefficients that a batch shares stay shared, whatever is wrong with one sample.
+    Each part is replaced by itself: coefficients that a batch shares stay shared, whatever is wrong with one sample.
     """
 
     def harmless(part: str, tree):

@@ -36,7 +36,7 @@ class Species:
     source: str
     """Where the diffusion volume comes from."""
     note: str = ""
-    """What it is to a nose."""
+    """Odour, or role in a chamber."""
 
 
 def _atoms(formula: str) -> dict[str, int]:

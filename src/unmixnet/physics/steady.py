@@ -4,7 +4,7 @@ r"""Steady state of a chamber: where a rollout starts when the odour was there b
 
 The surfaces exchange nothing at equilibrium, so the gas decouples from them. Newton's method on the V·S moles; at
 trace concentrations the equations are linear and it converges in two or three steps. A chamber without inlet, outlet,
-wall loss or fixed cell has no steady state under a source: the residual then stays and the caller is told.
+wall loss or fixed cell has no steady state under a source: the residual then does not vanish, which is reported.
 """
 
 import jax

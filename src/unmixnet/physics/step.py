@@ -3,8 +3,8 @@ r"""The solver step of the paper.
     Sⁿ⁺¹ = R ∘ B ∘ Φ ∘ A ∘ I (Sⁿ)      inject, advect, diffuse, adsorb, read
 
 A Lie splitting: first order in Δt, every factor conservative and positive. Advection and diffusion run in as many
-substeps as their stability asks for. Cells of fixed composition are refilled after each transport operator and what
-they gave is recorded.
+substeps as stability requires. Cells of fixed composition are refilled after each transport operator and what
+they supplied is recorded.
 """
 
 from collections.abc import Callable
@@ -49,11 +49,11 @@ class Step(eqx.Module):
     J: Float[Array, "E S"]
     """Diffusive flux, mean over the substeps [mol/(m² s)]."""
     limited: Bool[Array, ""]
-    """Whether a cell was asked for more than it holds."""
+    """Whether a step was limited because more was to leave a cell than it holds."""
     direct_solves: Int[Array, ""]
     """Edges whose flux iteration was replaced by a direct solve."""
     closure: Closure | None
-    """Diagnostics, if they were asked for."""
+    """Diagnostics, if requested."""
 
 
 class _Stream(eqx.Module):
@@ -170,7 +170,7 @@ def _repeat(substep: Callable[[Carry], Carry], carry: Carry, count: int) -> Carr
 def _hold(
     N: Float[Array, "V S"], process: Process, geometry: Geometry, c: Float[Array, ""], t: Float[Array, ""]
 ) -> tuple[Float[Array, "V S"], Float[Array, "V S"]]:
-    """Refill the cells of fixed composition; what the outside world gave (negative: took)."""
+    """Refill the cells of fixed composition; what the boundary supplied (negative: took)."""
     if process.boundary is None:
         return N, jnp.zeros_like(N)
     held = jnp.where(geometry.fixed[:, None], c * geometry.volume[:, None] * process.boundary.at(t), N)

@@ -18,8 +18,8 @@ transported features from the state. No official code was found; the equations a
 re-implementations quote. Sizes (c = 64, e = 32, 4 layers, h = 0.25, dropout 0.1) are this project's.
 
 **Departures**: sensors as nodes of a complete graph with self-edges; the diffusion is solved in closed form (the
-Laplacian of this graph has only the eigenvalues 0 and 1); no time embedding, as a window does not know when it was
-taken; n tells the sensors apart, which mean and max would otherwise confuse. A₃ and A₄ have no bias: the first would
+Laplacian of this graph has only the eigenvalues 0 and 1); no time embedding, as windows carry no absolute
+time; n identifies the sensors, which mean and max would not distinguish. A₃ and A₄ have no bias: the first would
 cancel in z_ij − z_ji, the second in the softmax.
 """
 

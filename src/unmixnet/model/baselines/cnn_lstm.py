@@ -74,7 +74,7 @@ class CNNLSTM(Baseline):
 
     @classmethod
     def of(cls, T: int, M: int, K: int, *, size: Size, key: PRNGKeyArray) -> "CNNLSTM":
-        """Draw a model; T does not matter to it."""
+        """Draw a model; it takes windows of any length."""
         check_window(T, M, K, shortest=POOL**2)
         n = WIDTHS[size]
         keys = jax.random.split(key, 5)

@@ -1,13 +1,13 @@
-r"""Direct Maxwell–Stefan inverse: no encoder; every window is explained by optimisation through the solver.
+r"""Direct Maxwell–Stefan inverse: no encoder; the solver is fitted to every window.
 
     min over a, ℓ, g of   mean (Y − Ŷ(a, ℓ, g))² + σ²/(n M) (Σ g²/s_g² + ℓ²/s_ℓ²),      a = softmax(o) on the simplex
 
-Ŷ is what a trained UnMixNet's solver plays back with its global coefficients for ratios a, log strength ℓ and a log
+Ŷ is the trace of a trained UnMixNet's solver with its global coefficients for ratios a, log strength ℓ and a log
 gain g_m of each sensor over its clean-air level; σ is the noise of a sample, s_g and s_ℓ the spread of sessions and of
 strengths. The unknowns are few and the objective is a sum of squares: Levenberg–Marquardt with the Jacobian by forward
-mode, from several starts (equal shares, and the pure substances that explain the window best). A start is left when a
-step that helps improves its loss by less than 1e-4 of it, when no step helps, or at the step limit; the best start is
-the answer.
+mode, from several starts (equal shares, and the pure substances that explain the window best). A search
+stops when an accepted step lowers its loss by less than 1e-4 of it, when no step lowers it, or at the step limit; the
+best start is the answer.
 
 Why not SciPy: all starts of a batch of windows descend together in one compiled program, whereas SciPy would take one
 start at a time and call back for every residual and Jacobian.
@@ -26,7 +26,7 @@ from unmixnet.model.unmixnet import UnMixNet
 __all__ = ["InverseSettings", "Solution", "invert", "invert_all"]
 
 _STUCK = 1e8
-"""Damping at which no step helps any more."""
+"""Damping at which a search is given up."""
 
 
 class InverseSettings(eqx.Module):
@@ -50,7 +50,7 @@ class InverseSettings(eqx.Module):
 
 
 class Latent(eqx.Module):
-    """What is searched for."""
+    """The unknowns."""
 
     logits: Float[Array, " K"]
     log_strength: Float[Array, ""]
@@ -66,7 +66,7 @@ class Solution(eqx.Module):
     log_gain: Float[Array, " M"]
     loss: Float[Array, ""]
     steps: Int[Array, ""]
-    """Steps of the start that won."""
+    """Steps of the best start."""
 
 
 def played_back(model: UnMixNet, latent: Latent, Y: Float[Array, "T M"]) -> Float[Array, "n M"]:
@@ -86,7 +86,7 @@ def residual(model: UnMixNet, latent: Latent, Y: Float[Array, "T M"], settings: 
 
 
 def invert(model: UnMixNet, Y: Float[Array, "T M"], settings: InverseSettings) -> Solution:
-    """Explain one window; to be lifted by `vmap`."""
+    """Fit one window; to be lifted by `vmap`."""
     K, M = model.species.shape[0] - 1, Y.shape[1]
 
     def start(logits: Float[Array, " K"]) -> Latent:
@@ -103,7 +103,7 @@ def invert(model: UnMixNet, Y: Float[Array, "T M"], settings: InverseSettings) -
 def invert_all(
     model: UnMixNet, windows: np.ndarray, settings: InverseSettings | None = None, *, batch: int = 16
 ) -> Solution:
-    """Explain many windows, shape (n, T, M), in batches of one size."""
+    """Fit many windows, shape (n, T, M), in batches of one size."""
     check_channels(model, windows)
     dtype = model.species.dtype
     search: InverseSettings = jax.tree.map(lambda value: jnp.asarray(value, dtype), settings or InverseSettings())

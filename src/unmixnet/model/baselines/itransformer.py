@@ -5,7 +5,7 @@ r"""iTransformerLite: every sensor's whole trace is one token, and attention mix
     X ← LN(X),   logits = W flatten(drop(GELU(X)))
 
 Until the flattening, a permutation of the sensors permutes the tokens and changes nothing else. W_e has one weight per
-time step, so a model belongs to its T and sees where in the window something happens.
+time step, so a model is bound to its T and can use where in the window something happens.
 
 **Reference**: iTransformer, arXiv 2310.06625, with the classification head of the Time-Series-Library.
 

@@ -40,7 +40,7 @@ class MLP(Baseline):
 
     @classmethod
     def of(cls, T: int, M: int, K: int, *, size: Size, key: PRNGKeyArray) -> "MLP":
-        """Draw a model; T does not matter to it."""
+        """Draw a model; it takes windows of any length."""
         check_window(T, M, K)
         width = WIDTHS[size]
         a, b, c = jax.random.split(key, 3)

@@ -62,7 +62,7 @@ class ScentFormer(Baseline):
 
     @classmethod
     def of(cls, T: int, M: int, K: int, *, size: Size, key: PRNGKeyArray) -> "ScentFormer":
-        """Draw a model; T does not matter to it."""
+        """Draw a model; it takes windows of any length."""
         check_window(T, M, K)
         n = WIDTHS[size]
         a, b, c, *keys = jax.random.split(key, 3 + n.layers)
