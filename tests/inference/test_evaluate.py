@@ -71,7 +71,7 @@ def test_a_substance_that_the_bundle_does_not_know_is_named(tmp_path):
     tiny.write_folder(tmp_path, sessions=1, first=61)
     (tmp_path / "manifest.csv").write_text("file,label\ns61_0.csv,rose\n")
     made = tiny.baseline()
-    with pytest.raises(ConfigError, match="the label holds rose, which the bundle perceptron does not know"):
+    with pytest.raises(ConfigError, match="the label holds rose, which the bundle perceptron does not have"):
         evaluate(made, scoring_set(made, str(tmp_path)))
 
 

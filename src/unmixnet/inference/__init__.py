@@ -1,4 +1,4 @@
-"""From a recording to an answer: cut, read, solve, calibrate, and say how far to trust it.
+"""From a recording to an answer: windows, encoder, solver, calibrated shares, and how far to trust them.
 
 Private: import the public names from `unmixnet`.
 """

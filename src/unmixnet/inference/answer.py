@@ -1,4 +1,4 @@
-"""What `unmixnet unmix` found in one recording: shares, how far to trust them, and the physics that implies them."""
+"""The answer for one recording: shares, how far to trust them, and the states that the physics implies."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,7 +25,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class States:
-    """Trajectories inside the chamber as the model implies them; nobody measured them."""
+    """Trajectories inside the chamber, implied by the model, not measured."""
 
     cells: tuple[str, ...]
     edges: tuple[str, ...]
@@ -38,7 +38,7 @@ class States:
     coverage: np.ndarray
     """(T, sensors, components): share of the sites that a component has taken."""
     seats: tuple[str, ...] = ()
-    """The cell that each sensor breathes; empty if it is not known."""
+    """The cell of each sensor; empty if unknown."""
 
     def __post_init__(self) -> None:
         _settle(self, {"time_s": "T", "concentration_ppm": "TVK", "flux_mol_m2_s": "TEK", "coverage": "TMK"})
@@ -46,16 +46,16 @@ class States:
 
 @dataclass(frozen=True)
 class ClosureReport:
-    """The worst over the rollout of each law's violation; all relative, all zero in exact arithmetic."""
+    """Largest relative violation of each law over the rollout; zero in exact arithmetic."""
 
     flux_residual: float
     """Maxwell–Stefan residual over the gradient."""
     mass_error: float
     """Moles of odorant that appear or vanish, over the moles that are there."""
     simplex_error: float
-    """Departure of the coverages from "every site is empty or taken once"."""
+    """Departure of the coverages from the simplex."""
     flux_sum: float
-    """Net diffusive flux, carrier included, over the sum of the sizes."""
+    """Net diffusive flux, carrier included, over the sum of absolute fluxes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,11 +81,11 @@ class Answer:
     high: np.ndarray
     """(K,): ends of the 90 % intervals."""
     presence: np.ndarray
-    """(K,): probability that the component is there at all."""
+    """(K,): probability that the component is present."""
     strength: float
     """Relative to the median training recording."""
     background: float
-    """The strength under which nothing is claimed."""
+    """Strength below which nothing is claimed."""
     novelty: float
     """Share of the validation recordings that look at least as strange; small is strange."""
     fit: float
@@ -103,7 +103,7 @@ class Answer:
     states: States
     closure: ClosureReport
     findings: tuple[str, ...]
-    """What the reader or the model wants the user to know."""
+    """Findings of the reader and of the model, one sentence each."""
     confidence_note: str = ""
     """How the intervals were made, in one sentence."""
 
@@ -116,7 +116,7 @@ class Answer:
 
     @property
     def trusted(self) -> bool:
-        """Whether the shares mean anything."""
+        """Whether the verdict lets the shares be trusted."""
         return self.verdict is Verdict.MIXTURE
 
     @property
@@ -126,7 +126,7 @@ class Answer:
 
 
 def _settle(owner: Any, shapes: dict[str, str], **sizes: int) -> None:
-    """Make every field a NumPy array and insist that equal letters are equal lengths."""
+    """Make the named fields NumPy arrays and check that axes of one letter have one length."""
     named = {"V": getattr(owner, "cells", None), "E": getattr(owner, "edges", None)}
     sizes = {letter: len(names) for letter, names in named.items() if names is not None} | sizes
     for name, axes in shapes.items():

@@ -1,4 +1,4 @@
-"""A bundle on recordings with known labels: scores beside the mean of its training, coverage, verdicts."""
+"""A bundle on recordings with known labels: scores beside the training mean, coverage, verdicts."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -25,7 +25,7 @@ __all__ = ["Evaluation", "ScoringSet", "evaluate", "scoring_set"]
 
 @dataclass(frozen=True, eq=False)
 class ScoringSet:
-    """Recordings to score on: what the score says, and what is independent."""
+    """Recordings to score on: what the score measures, and the unit of resampling."""
 
     name: str
     measures: str
@@ -161,8 +161,8 @@ def _target(bundle: Bundle, recording: Recording) -> np.ndarray:
         raise ConfigError("a recording without a label cannot be scored", where=recording.path, remedy="Leave it out")
     if unknown := recording.label.support - set(bundle.components):
         raise ConfigError(
-            f"the label holds {', '.join(sorted(unknown))}, which the bundle {bundle.name} does not know",
+            f"the label holds {', '.join(sorted(unknown))}, which the bundle {bundle.name} does not have",
             where=recording.path,
-            remedy=f"Leave it out, or use a model that knows it; this one knows {', '.join(bundle.components)}",
+            remedy=f"Leave it out, or use a model trained on it; this one has {', '.join(bundle.components)}",
         )
     return recording.label.vector(bundle.components)

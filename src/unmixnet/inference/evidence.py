@@ -30,15 +30,15 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Of one recording: n windows, K components, M channels.
+    """Evidence of one recording: n windows, K components, M channels.
 
     Arguments:
         ratios: shape (n, K), as the model gives them.
         presence: shape (n, K); None for a baseline.
-        embedding: the model's own picture of the recording: mean h_Y, or mean hidden state of a baseline.
+        embedding: mean h_Y, or mean hidden state of a baseline.
         statistics: mean, log spread and drift of each channel's windows, shape (3M,).
         residual: RMS of measured − reconstructed of each channel [sd of the training signal]; None without a solver.
-        departure: mean departure of each window from clean air, in the direction in which the sensor answers, (n, M).
+        departure: mean departure of each window from clean air, in the direction in which the sensor responds, (n, M).
         unrest: RMS departure of each window from clean air, whatever its direction, (n, M).
     """
 
@@ -139,6 +139,6 @@ def _softmax(logits: np.ndarray) -> np.ndarray:
 
 
 def _normalised(ratios: np.ndarray) -> np.ndarray:
-    """Single precision sums to one within 1e-7; shares of an answer should do better."""
+    """Normalised in double precision; single precision sums to one only within 1e-7."""
     wide = ratios.astype(float)
     return wide / wide.sum(axis=1, keepdims=True)

@@ -2,8 +2,8 @@ r"""Refinement: a few gradient steps on the mixture through the solver, from the
 
     objective = ½ Σ_m mean_t ((y_m − ŷ_m)/σ_m)² + ½ pull (‖δz‖² + ‖δo‖² + δs²)
 
-δz, δo and δs are the changes of presence logits, ratio logits and log strength; σ_m is what the reconstruction of
-channel m usually leaves. The step with the least objective is kept, so refinement never makes it worse.
+δz, δo and δs are the changes of presence logits, ratio logits and log strength; σ_m is the typical residual of
+channel m. The step with the least objective is kept, so refinement never makes it worse.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ def refine(
         inference: the encoder's answers, with a first axis n.
         noise: σ of each channel [sd of the training signal].
         rate: learning rate on the logits.
-        pull: how strongly the answer is kept near the encoder's.
+        pull: weight of the departure from the encoder's answer.
     """
     size = np.asarray([steps, rate, pull], np.float32)
     sigma = np.asarray(noise, np.float32)
@@ -118,7 +118,7 @@ def _refine_window(
         moved = jax.tree.map(lambda c, d: c - rate * d, change, direction)
         return moved, moments, best, jnp.minimum(now, least), jnp.where(jnp.isinf(first), now, first)
 
-    # One turn more than steps: each turn first judges where the last one went.
+    # One iteration more than steps: each first evaluates the result of the one before.
     infinite = jnp.full((), jnp.inf, Y.dtype)
     carry = (start, adam.init(start), start, infinite, infinite)
     _, _, best, least, first = jax.lax.fori_loop(0, steps + 1, step, carry)

@@ -85,7 +85,7 @@ def unmix(
 
 
 def verdict_of(bundle: Bundle, evidence: Evidence) -> Verdict:
-    """What may be claimed."""
+    """The verdict on a recording."""
     calibration = bundle.calibration
     if calibration.background.is_nothing(evidence):
         return Verdict.NOTHING
@@ -101,7 +101,7 @@ def _checked(bundle: Any, recording: Any, refine: Any, session: Any) -> tuple[Un
         raise _wrong_kind("the model", bundle, "a trained model", "Load it with unmixnet.load_model")
     if not isinstance(recording, Recording):
         raise _wrong_kind("the recording", recording, "a recording", "Read it with unmixnet.read_recording")
-    # by what it can do, since `session` is built on this module
+    # duck-typed, since `session` is built on this module
     if session is not None and not all(hasattr(session, member) for member in ("check", "apply", "sentence")):
         raise _wrong_kind("session", session, "a session calibration", "Make one with `unmixnet calibrate-session`")
     try:
@@ -196,7 +196,7 @@ def solver_of(bundle: Bundle) -> UnMixNet:
     """The model of a bundle that has a solver; any other is refused."""
     if not bundle.has_solver:
         raise ConfigError(
-            f"the bundle {bundle.name} holds {bundle.spec.network} without a solver, which cannot be unmixed with",
+            f"the bundle {bundle.name} holds {bundle.spec.network} without a solver, which `unmix` needs",
             remedy="Use a bundle whose model.name is unmixnet with closure = true, or score this one by "
             "`unmixnet evaluate`",
         )
@@ -230,7 +230,7 @@ def _unit(bundle: Bundle, recording: Recording) -> str:
 def _confidence(bundle: Bundle) -> str:
     table = bundle.calibration.intervals
     if not table.recordings:
-        return "There were no validation recordings, so the intervals say nothing."
+        return "There were no validation recordings, so the intervals carry no information."
     return (
         f"{100 * table.level:.0f} % intervals by split conformal prediction on {table.recordings} recordings that the "
         "model was not trained on; they hold for recordings like those."

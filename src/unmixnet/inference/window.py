@@ -1,4 +1,4 @@
-"""One window of a stream to one answer: a bundle that is compiled once, and answers what `unmix` does of a file."""
+"""Answers to single windows of a stream: a bundle compiled once, with the answers that `unmix` gives for a file."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -23,10 +23,10 @@ __all__ = ["ChamberStates", "WindowAnswer", "WindowModel"]
 
 @dataclass(frozen=True, eq=False)
 class ChamberStates:
-    """The chamber at one moment, all components together, as the model implies it; nobody measured it.
+    """The chamber at one moment, all components together, implied by the model, not measured.
 
     Arguments:
-        cells, edges, seats: names; `seats` are the cells that the sensors breathe.
+        cells, edges, seats: names; `seats` are the cells of the sensors.
         concentration_ppm: of each cell.
         flux_mol_m2_s: through each edge, positive from tail to head.
         coverage: share of the sites that are taken, of each sensor.

@@ -43,7 +43,7 @@ class Status(IntEnum):
 
 _TEXTS = {
     Status.OK: "solved",
-    Status.LIMITED: "solved, but limited, since a step would have taken more moles from a cell than it holds; shorten dt_s",
+    Status.LIMITED: "solved, but a step that would take more moles from a cell than it holds was limited; shorten dt_s",
     Status.EMPTY_CELL: "a cell holds no gas; give every cell a positive pressure or an inlet",
     Status.BAD_STEP: "the step length is not a positive finite number; set dt_s to a fraction of the sensor lag",
     Status.BAD_STATE: "the initial state is negative, not finite, or off the simplex; start from clean_air",

@@ -81,4 +81,4 @@ def test_a_text_that_would_not_fit_in_memory_is_refused_with_a_way_out(tmp_path,
     monkeypatch.setattr(blocks, "MOST_TEXT_BYTES", 1000)
     (tmp_path / "year.csv").write_text(csv_text(rows_of(1)))
     (told,) = read(tmp_path / "year.csv")
-    assert "Cut the file, or write it as Parquet" in told.reason
+    assert "Split the file, or write it as Parquet" in told.reason

@@ -85,7 +85,7 @@ def test_a_file_that_says_something_else_is_not_written(tmp_path, monkeypatch, e
 
 
 def test_a_bundle_without_a_solver_is_refused(tmp_path):
-    with pytest.raises(ConfigError, match="which is no encoder of ours"):
+    with pytest.raises(ConfigError, match="which has no UnMixNet encoder"):
         export_onnx(replace(BUNDLE, model=None), tmp_path / "never.onnx")
 
 

@@ -64,7 +64,7 @@ def test_the_page_is_whole_and_refers_to_nothing_outside(every_kind, kind):
     page = render_page(every_kind[kind])
     assert references(page) == []
     assert Skeleton(page).open == []
-    assert not re.search(r"\bnan\b|\binf\b|None", Skeleton(page).text.split("Reading it rightly")[0])
+    assert not re.search(r"\bnan\b|\binf\b|None", Skeleton(page).text.split("How to read it")[0])
 
 
 @pytest.mark.parametrize(

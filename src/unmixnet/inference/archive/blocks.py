@@ -42,7 +42,7 @@ class RowBlock:
 
 
 def blocks_of(path: Path, place: str, channels: Sequence[str]) -> Iterator[RowBlock | ErrorRow]:
-    """Blocks of a file in order; an error row stands for what cannot be read, and the next block follows."""
+    """Blocks of a file in order; what cannot be read becomes an error row, and reading goes on with the next block."""
     try:
         with path.open("rb") as file:
             is_table, size = file.read(4) == b"PAR1", path.stat().st_size
@@ -52,7 +52,7 @@ def blocks_of(path: Path, place: str, channels: Sequence[str]) -> Iterator[RowBl
         if size > MOST_TEXT_BYTES:
             raise UnmixError(
                 f"{size / 1e6:.0f} MB of text, at most {MOST_TEXT_BYTES / 1e6:.0f} MB are read at once",
-                remedy="Cut the file, or write it as Parquet with the columns time_s and one for each channel",
+                remedy="Split the file, or write it as Parquet with the columns time_s and one for each channel",
             )
         recording = read_recording(path, place=place)
         if absent := missing_channels(channels, recording.channels, where=place):
@@ -66,7 +66,7 @@ def blocks_of(path: Path, place: str, channels: Sequence[str]) -> Iterator[RowBl
 
 
 def _table(path: Path, place: str, channels: Sequence[str]) -> Iterator[RowBlock | ErrorRow]:
-    """Row group by row group; a damaged one is reported and passed over."""
+    """Row group by row group; a damaged one is reported and skipped."""
     import pyarrow as pa
     from pyarrow import parquet
 

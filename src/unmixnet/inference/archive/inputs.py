@@ -15,7 +15,7 @@ from unmixnet.recordings.reader import RECORDING_SUFFIXES
 __all__ = ["ErrorRow", "Input", "Unit", "error_row", "inputs_of", "units_of"]
 
 _UNIT_BYTES, _UNIT_FILES = 4 << 20, 64
-"""A task ends with the file that reaches one of them: small enough to be done anew, large enough to fill batches."""
+"""A task ends with the file that reaches either limit: small enough to repeat, large enough to fill batches."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def inputs_of(archive: Path, *, without: Path | None = None) -> Iterator[Input]:
     """Every recording under a folder, or the one file, sorted by place.
 
     Arguments:
-        without: a folder that is passed over, since the output may lie inside the archive.
+        without: a folder to skip, since the output may lie inside the archive.
     """
     if archive.is_file():
         yield _input(archive, archive.name)

@@ -50,10 +50,10 @@ class ArchiveManifest:
 
     @classmethod
     def open(cls, folder: Path, model: str, digest: str) -> Self:
-        """Open or make one; another run that is still going, or another model's answers, are refused."""
+        """Open or create it; refused while another run uses the folder, or if it holds another model's answers."""
         with _refusing(folder):
             connection = sqlite3.connect(folder / MANIFEST, isolation_level=None, timeout=0)
-            # held until the end, so that two runs never write into one folder; let go by the system if a run is killed
+            # held until the end, so that two runs never write into one folder; the system releases it if a run is killed
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN EXCLUSIVE")
@@ -69,11 +69,11 @@ class ArchiveManifest:
         return made
 
     def close(self) -> None:
-        """Let the folder go."""
+        """Release the folder."""
         self._connection.close()
 
     def holds(self, file: Input) -> bool:
-        """Whether this very content is answered; the file is noted as seen."""
+        """Whether this content is answered already; marks the file as seen."""
         self._read("INSERT OR IGNORE INTO temp.seen VALUES (?)", file.place)
         rows = self._read("SELECT sha256 FROM input WHERE place = ?", file.place)
         return bool(rows) and rows[0][0] == file.sha256 != ""
@@ -92,7 +92,7 @@ class ArchiveManifest:
         return bool(self._read("SELECT 1 FROM part WHERE name = ?", name))
 
     def add(self, unit: Unit, part: str, done: UnitResult) -> None:
-        """A finished task: its part, its files and its errors, all or none of them."""
+        """Record a finished task: its part, its files and its errors, in one transaction."""
         inputs = zip(unit.inputs, done.windows, strict=True)
         with self._writing() as connection:
             if part:
@@ -104,7 +104,7 @@ class ArchiveManifest:
             connection.executemany("INSERT INTO error VALUES (?, ?, ?, ?)", errors)
 
     def forget(self, place: str, old: str, new: str, windows: int) -> None:
-        """A file is no longer answered: its part `old` was written again as `new` without it ("": nothing is left)."""
+        """Forget a file: its part `old` was rewritten as `new` without it ("": nothing is left)."""
         with self._writing() as connection:
             connection.execute("DELETE FROM input WHERE place = ?", (place,))
             connection.execute("DELETE FROM error WHERE place = ?", (place,))
@@ -115,7 +115,7 @@ class ArchiveManifest:
                 connection.execute("INSERT OR REPLACE INTO part VALUES (?, ?)", (new, windows))
 
     def lose(self, part: str) -> None:
-        """A part is gone from the disk: its files are to be answered again."""
+        """Forget a part that is gone from the disk, so that its files are answered again."""
         with self._writing() as connection:
             connection.execute("DELETE FROM error WHERE place IN (SELECT place FROM input WHERE part = ?)", (part,))
             connection.execute("DELETE FROM input WHERE part = ?", (part,))
@@ -129,7 +129,7 @@ class ArchiveManifest:
             connection.execute(f"DELETE FROM input WHERE place IN ({gone})")
 
     def errors(self) -> Iterator[ErrorRow]:
-        """Rows of the errors table, by file and line; read as they are asked for."""
+        """Rows of the errors table, by file and line; read lazily."""
         cursor = self._connection.execute("SELECT place, line, kind, reason FROM error ORDER BY place, line")
         return (ErrorRow(*row) for row in cursor)
 

@@ -2,8 +2,8 @@
 
     IN/ ─ hash ─ pack ─→ workers write hidden parts ─→ rename ─→ one transaction of the manifest
 
-A run that is killed leaves parts that the manifest does not name; the next one removes them and goes on. Nothing is
-decided by a clock: contents are distinguished by their hashes.
+A run that is killed leaves parts that the manifest does not name; the next one removes them and goes on. Changed
+files are recognised by their hashes, not by their times.
 """
 
 import os
@@ -90,7 +90,7 @@ def unmix_archive(
 
 
 class _ArchiveWriter:
-    """Counts, and the only writer of the manifest."""
+    """Counts of a run, and the only writer of the manifest."""
 
     def __init__(self, manifest: ArchiveManifest, out: Path) -> None:
         self.manifest, self.parts = manifest, out / PARTS
@@ -108,7 +108,7 @@ class _ArchiveWriter:
             yield file
 
     def commit(self, unit: Unit, done: UnitResult) -> None:
-        """Give a part its name, then write it down."""
+        """Rename a finished part, then record it in the manifest."""
         name = unit.name if done.written else ""
         if name:
             with disk_full(self.parts):
@@ -151,7 +151,7 @@ def _without(folder: Path, part: str, place: str) -> tuple[str, int]:
 
 
 def _tidy(manifest: ArchiveManifest) -> None:
-    """Bring folder and manifest together: parts that do not count go, and files of parts that are gone come anew."""
+    """Make folder and manifest agree: remove parts that it does not name, and forget files whose part is missing."""
     folder = manifest.folder / PARTS
     with disk_full(folder):
         for entry in os.scandir(folder):

@@ -1,4 +1,4 @@
-"""What a worker does: answer the windows of some files, and write them into one part that nobody sees yet."""
+"""The work of a task: answer the windows of some files and write them into one part, hidden until it is complete."""
 
 import errno
 import os
@@ -31,7 +31,7 @@ class Answerer:
 
     @cached_property
     def schema(self) -> Any:
-        """Columns of the output, and in its metadata who answered."""
+        """Columns of the output; the metadata names the model."""
         import pyarrow as pa
 
         each = [f"{what}_{name}" for what in ("ratio", "low", "high", "presence") for name in self.bundle.components]
@@ -88,7 +88,7 @@ class ArchiveJob:
 
 @dataclass(frozen=True)
 class UnitResult:
-    """A finished part, still under a name that readers pass over.
+    """A finished part, still under a hidden name.
 
     Arguments:
         written: its name in the folder of parts; "" if no window was answered.
@@ -110,7 +110,7 @@ def _answerer(model: str, digest: str) -> Answerer:
         raise UnmixError(
             f"the bundle is {bundle.digest[:12]}, the run began with {digest[:12]}",
             where=model,
-            remedy="Leave the bundle alone while an archive is unmixed, and name another output folder for a new one",
+            remedy="Do not change the bundle while an archive is unmixed; name another output folder for a new bundle",
         )
     return Answerer(bundle)
 
@@ -132,7 +132,7 @@ def answer_unit(unit: Unit, job: ArchiveJob) -> UnitResult:
 
 
 def _windows(answerer: Answerer, unit: Unit, errors: list[ErrorRow]) -> Iterator[Window]:
-    """Windows of all files; what could not be answered is put aside."""
+    """Windows of all files; error rows are appended to `errors`."""
     bundle = answerer.bundle
     for file in unit.inputs:
         blocks = blocks_of(Path(file.path), file.place, bundle.preprocessing.channels)
@@ -180,7 +180,7 @@ class _Writer:
 @contextmanager
 def _part(folder: Path, unit: Unit, answerer: Answerer) -> Iterator[_Writer]:
     """A writer; its file is removed if anything goes wrong."""
-    # another worker may be at the same task, if this one is thought dead: each has its own file
+    # another worker may run the same task if this one is presumed dead, so each has its own file
     writer = _Writer(folder / f".{unit.name}.{uuid.uuid4().hex[:8]}", answerer)
     try:
         yield writer
@@ -195,7 +195,7 @@ def _part(folder: Path, unit: Unit, answerer: Answerer) -> Iterator[_Writer]:
 
 @contextmanager
 def disk_full(folder: str | Path) -> Iterator[None]:
-    """Errors of writing become words."""
+    """Turn errors of writing into an `UnmixError`."""
     try:
         yield
     except OSError as error:

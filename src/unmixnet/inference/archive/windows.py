@@ -118,7 +118,7 @@ class _Cutter:
             self.longest_s = max(self.longest_s, rows / self.run.rate_Hz)
 
     def end(self) -> Iterator[ErrorRow]:
-        """A recording that gave no window, and no reason yet, was too short for one."""
+        """Error row of a recording that was too short for a window, unless it has one already."""
         if not self.reported:
             needed = self.bundle.spec.window / self.bundle.spec.rate_Hz
             which = f"the recording {self.name!r}" if self.name else "the recording"
@@ -129,7 +129,7 @@ class _Cutter:
 def _check(ready: Preprocessing) -> None:
     if ready.lags or ready.low_pass_Hz is not None or ready.high_pass_Hz is not None:
         raise ConfigError(
-            "the bundle filters or differences whole recordings, which archives are not read as",
+            "the bundle filters or differences whole recordings, but archives are read in blocks",
             remedy="Use a bundle without filters, or `unmixnet unmix`",
         )
 
@@ -161,7 +161,7 @@ def _jump(place: str, block: RowBlock, row: int, run: _Stretch | None) -> ErrorR
     before = time_s[row - 1] if row else run.time_s[-1] if run is not None and len(run.time_s) else time_s[row]
     by = time_s[row] - before
     jump = f"time jumps {'back' if by < 0 else 'on'} by {abs(by):.6g} s, to {time_s[row]:.6g} s"
-    return ErrorRow(place, block.line + row, "jump", f"{jump}; windows end before it and begin anew after it")
+    return ErrorRow(place, block.line + row, "jump", f"{jump}; no window spans it")
 
 
 def _ready(bundle: Bundle, place: str, name: str, run: _Stretch) -> Iterator[Window]:

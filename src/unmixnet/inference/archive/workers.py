@@ -72,12 +72,12 @@ Place = Local | OnRay
 
 
 def place_of(ray: str | None, workers: int | None) -> Place:
-    """What `--ray` and `--workers` ask for."""
+    """Where to run, from `--ray` and `--workers`."""
     if workers is not None and workers < 1:
         raise ConfigError(f"{workers} workers, expected at least one", remedy="Give --workers a positive number")
     if ray is not None:
         return OnRay(ray, workers)
-    # those that this process may use, where the system tells
+    # those that this process may use, where the system reports them
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return Local(workers or cores or 1)
 
@@ -88,7 +88,7 @@ Value = TypeVar("Value")
 
 @dataclass(frozen=True)
 class Outcome(Generic[Value]):
-    """The value of a task, or what stood in its way.
+    """The value of a task, or its error.
 
     Arguments:
         problem, where, remedy: of an `UnmixError`; empty if all went well.
@@ -103,7 +103,7 @@ class Outcome(Generic[Value]):
 
 
 def guarded(work: Callable[[Task], Value], task: Task) -> Outcome[Value]:
-    """Do a task inside a worker."""
+    """Run a task inside a worker."""
     try:
         return Outcome(work(task))
     except UnmixError as error:
@@ -138,7 +138,7 @@ def spread_local(work: Callable[[Task], Value], tasks: Iterable[Task], workers: 
             for future in sound:
                 yield pending.pop(future)[0], value_of(future.result())
             if len(sound) < len(done):
-                # one process died, and with it the pool: everything that was under way is done anew
+                # a dead process breaks the whole pool: all tasks that were running are submitted again
                 again = [_once_more(*entry) for entry in pending.values()]
                 pending = {}
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -148,7 +148,7 @@ def spread_local(work: Callable[[Task], Value], tasks: Iterable[Task], workers: 
 
 
 def _given(pool: ProcessPoolExecutor, work: Callable[[Task], Value], task: Task) -> Future:
-    """The task's future; that of a pool which died meanwhile says so when it is looked at."""
+    """The task's future; if the pool is broken, one that holds the exception."""
     try:
         return pool.submit(guarded, work, task)
     except BrokenProcessPool as error:
@@ -158,7 +158,7 @@ def _given(pool: ProcessPoolExecutor, work: Callable[[Task], Value], task: Task)
 
 
 def _once_more(task: Task, deaths: int) -> tuple[Task, int]:
-    """A task to be done again; one during which workers died too often is refused."""
+    """A task to submit again; refused if workers died during it too often."""
     if deaths >= TRIES:
         raise UnmixError(
             f"workers died {deaths + 1} times during the same task",
@@ -174,7 +174,7 @@ def _pool(workers: int) -> ProcessPoolExecutor:
 
 
 def _begin(parent: int) -> None:
-    """A worker: one thread, deaf to Ctrl-C (which the parent hears), gone when the parent is."""
+    """Set up a worker: one thread, Ctrl-C left to the parent, exit when the parent is gone."""
     os.environ.update(ONE_THREAD)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
@@ -233,7 +233,7 @@ def cluster(place: OnRay) -> Iterator[Any]:
         yield ray
         return
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
-    # jax warns of any process that is started; Ray's do not go on from this one's memory
+    # jax warns about every fork; Ray's processes do not share this one's memory
     warnings.filterwarnings("ignore", r"os\.fork\(\) was called", RuntimeWarning)
     try:
         if place.address == "local":
@@ -277,7 +277,7 @@ def _got(ray: Any, ready: Any, task: Any) -> Any:
 
 
 def spread(work: Callable[[Task], Value], tasks: Iterable[Task], place: Place) -> Iterator[tuple[Task, Value]]:
-    """Tasks with what `work` makes of them, in the order in which they are finished.
+    """Tasks with their results, in order of completion.
 
     Arguments:
         work: a function of a module, or a `partial` of one: it is sent to other processes.

@@ -1,4 +1,4 @@
-"""A trained model with what it needs to answer, where to find it, and which recordings it has seen."""
+"""A trained model with its preprocessing and calibration, where to find it, and the recordings used in training."""
 
 import hashlib
 import os
@@ -26,14 +26,14 @@ __all__ = ["Bundle", "SeenRecording", "find_bundle", "overlap", "packaged", "see
 
 @dataclass(frozen=True)
 class SeenRecording:
-    """A recording by its place and by its readings; a renamed copy has another place and the same readings."""
+    """A recording used in training, by path and by hash of its readings; a renamed copy has the same hash."""
 
     path: str
     sha256: str
 
 
 def seen_recording(recording: Recording) -> SeenRecording:
-    """The mark of a recording; the order of its channels does not matter."""
+    """Path and hash of a recording; independent of the order of its channels."""
     digest = hashlib.sha256()
     for name in sorted(recording.channels):
         digest.update(name.encode("utf-8") + b"\0")
@@ -42,7 +42,7 @@ def seen_recording(recording: Recording) -> SeenRecording:
 
 
 def overlap(recordings: Iterable[Recording], known: Iterable[SeenRecording]) -> list[str]:
-    """Places of those recordings whose readings are known."""
+    """Paths of the recordings whose hash is among the known ones."""
     digests = {recording.sha256 for recording in known}
     return [recording.path for recording in recordings if seen_recording(recording).sha256 in digests]
 
@@ -58,8 +58,8 @@ class Bundle:
         model: UnMixNet or a baseline, in single precision.
         calibration: chosen on validation recordings.
         card: what it is for, what it was trained on, its scores and limits; Markdown.
-        recordings: that it has seen, for training or for choices.
-        training: the training file as plain values, for whoever wants to know; nothing that answers reads it.
+        recordings: used for training or for validation.
+        training: the training file as plain values, for the record; inference does not read it.
         digest: SHA-256 of the stored bundle; "" before it is stored.
     """
 
@@ -99,7 +99,7 @@ class Bundle:
 
     @property
     def has_solver(self) -> bool:
-        """Whether it can reconstruct what it has read."""
+        """Whether the model has a solver to reconstruct traces with."""
         return isinstance(self.model, UnMixNet) and self.model.settings.closure
 
 
@@ -119,7 +119,7 @@ def find_bundle(name_or_path: str | Path) -> Path:
             remedy=f"Name one of {', '.join(known)}, or the folder that `unmixnet train` wrote",
         )
     text = os.fsdecode(name_or_path)
-    if text in known:  # first, so that a folder of that name in the working folder does not take its place unnoticed
+    if text in known:  # first, so that a folder of the same name does not shadow it unnoticed
         return known[text]
     for folder in (Path(text), Path(text) / "bundle"):
         with suppress(OSError):  # a name that no disk can hold, a folder that may not be entered

@@ -59,7 +59,7 @@ class Background:
 
     @property
     def threshold(self) -> float:
-        """The least strength that is claimed."""
+        """The least strength at which shares are claimed."""
         return self.least / self.typical
 
     def strength(self, evidence: Evidence) -> float:
@@ -67,7 +67,7 @@ class Background:
         return departure(evidence) / self.typical
 
     def is_nothing(self, evidence: Evidence) -> bool:
-        """Near clean air; a sensor that swings, or lies far on its *other* side, is something nobody has seen."""
+        """Whether a recording is near clean air; a sensor that swings, or departs in the wrong direction, is not."""
         return departure(evidence) < self.least and float(np.max(evidence.unrest)) < self.typical
 
 
@@ -99,10 +99,10 @@ class Intervals:
 
     Arguments:
         floor: c.
-        cut: share from which a component counts as predicted present.
+        cut: share above which a component counts as predicted present.
         present, absent: q; None stands for infinity.
         recordings: how many validation recordings it rests on.
-        level: coverage that is promised.
+        level: nominal coverage.
     """
 
     floor: float = 0.05
@@ -154,15 +154,15 @@ def _table(shares: np.ndarray, truth: np.ndarray, floor: float, cut: float, leve
 
 @dataclass(frozen=True)
 class Calibration:
-    """How a model's answers are finished and judged.
+    """Post-processing of a model's outputs, and the references of its verdicts.
 
     Arguments:
         temperature: of the ratios; 1 leaves them.
         support: shares under it are set to zero; 0 is off.
-        smoothing: how the windows of a recording are joined; `mean` is the only way yet.
-        prior: mean ratios of the training recordings, the guess that every score stands beside.
-        noise: what the reconstruction of each channel leaves on validation recordings, RMS [sd of the training signal];
-            empty without a solver.
+        smoothing: how the windows of a recording are combined; only `mean` is implemented.
+        prior: mean ratios of the training recordings, the null model of every score.
+        noise: RMS reconstruction residual of each channel on validation recordings [sd of the training signal]; empty
+            without a solver.
         intervals, background, novelty: see their modules.
     """
 

@@ -1,8 +1,8 @@
 r"""How strange a recording looks: three distances, each against validation recordings, and the worst of them.
 
-    embedding   d² = Σ_k ((h − h̄)·u_k)²/λ_k + ‖rest‖²/λ_rest    of the model's own picture of it
+    embedding   d² = Σ_k ((h − h̄)·u_k)²/λ_k + ‖rest‖²/λ_rest    of its embedding by the model
     signal      the same for level, spread and drift of its channels
-    residual    d = rms_m(residual_m / typical residual_m)          what the physics leaves unexplained
+    residual    d = rms_m(residual_m / typical residual_m)          of the reconstruction residual
 
 u_k, λ_k are the leading directions and variances of the *training* recordings, λ_rest the mean variance beyond them (a
 shrunken covariance). ln d is centred and scaled by validation recordings; the score is the largest of the three.
@@ -81,7 +81,7 @@ class Novelty:
     scores: tuple[float, ...]
 
     def seen_by(self, known: Sequence[Evidence]) -> "Novelty":
-        """The same score for another training of the model, in whose embedding these recordings are known."""
+        """The same score for a retrained model, whose embedding is that of these training recordings."""
         return replace(self, embedding=fit_gauge(np.stack([evidence.embedding for evidence in known])))
 
     def parts(self, evidence: Evidence) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Bundles on disk: float32 weights by name, documents beside them, one manifest over all.
 
-`config.json` holds the model specification inside a copy of the training file, so that a bundle tells how it was
+`config.json` holds the model specification inside a copy of the training file, so that a bundle documents how it was
 trained; only `ModelSpec` is interpreted here.
 """
 
@@ -32,7 +32,7 @@ _LARGEST = 64 << 20
 
 
 def save_bundle(folder: str | Path, bundle: Bundle) -> str:
-    """Write a bundle in place of the one that stands there, if any, and give its digest."""
+    """Write a bundle, replacing one that is there, and return its digest."""
     weights = to_tensors(eqx.filter(bundle.model, eqx.is_inexact_array))
     documents = {
         "config.json": _config(bundle),
@@ -113,13 +113,13 @@ def to_tensors(tree: PyTree) -> dict[str, np.ndarray]:
 
 
 def from_tensors(tensors: dict[str, np.ndarray], like: PyTree, where: str) -> PyTree:
-    """The tree with these arrays; names, shapes and types must be those of `like`, leaves that are none stay."""
+    """The tree with these arrays; names, shapes and types must be those of `like`, other leaves stay."""
     wanted, rest = eqx.partition(like, _is_tensor)
     leaves, structure = jax.tree_util.tree_flatten_with_path(wanted)
     names = [jax.tree_util.keystr(path).lstrip(".") for path, _ in leaves]
     if missing := set(names) ^ set(tensors):
         raise ArtefactError(
-            f"{len(missing)} tensors do not belong together, e.g. {min(missing)}",
+            f"{len(missing)} tensors are missing or unexpected, e.g. {min(missing)}",
             where=where,
             remedy="It was written for another model; train anew, or use its own configuration",
         )
@@ -135,7 +135,7 @@ def from_tensors(tensors: dict[str, np.ndarray], like: PyTree, where: str) -> Py
 
 
 def _is_tensor(leaf: Any) -> bool:
-    """Also of a shape that stands for an array."""
+    """Whether a leaf is an array, or the shape of one."""
     return isinstance(leaf, (jax.Array, np.ndarray, jax.ShapeDtypeStruct))
 
 
@@ -145,7 +145,7 @@ def _is_weight(leaf: Any) -> bool:
 
 @contextmanager
 def _understood(where: str) -> Iterator[None]:
-    """Documents that are sound JSON and no description of a bundle become one kind of error."""
+    """Turn every failure on documents that are valid JSON but describe no bundle into one kind of error."""
     try:
         yield
     except ArtefactError:

@@ -42,7 +42,7 @@ class ExportCheck:
 
     @property
     def worst(self) -> float:
-        """The largest of all; not a number if any of them is none."""
+        """The largest of all; NaN if any of them is."""
         return float(np.max(list(self.differences.values())))
 
 
@@ -75,7 +75,7 @@ class Exported:
 def export_onnx(
     bundle: Bundle, path: str | Path, *, solver: bool = False, windows: int = 20, tolerance: float = TOLERANCE
 ) -> Exported:
-    """Write a bundle as ONNX; nothing is written if the file would not say what the model says."""
+    """Write a bundle as ONNX; nothing is written if its outputs differ from the model's."""
     data = translated(bundle, solver=solver).SerializeToString()
     checked = check_onnx(bundle, data, windows=windows, solver=solver)
     if not checked.worst <= tolerance:
@@ -122,7 +122,7 @@ def check_onnx(
 
 
 def _expected(bundle: Bundle, Y: np.ndarray, solver: bool) -> dict[str, np.ndarray]:
-    """What the model says, by the programs that `unmix` uses."""
+    """Outputs of the model, by the programs that `unmix` uses."""
     model = model_of(bundle, solver)
     read = encode(model, Y)
     outputs = (read.a, presence_of(read), read.log_strength, read.exposure, read.h_Y)
@@ -134,7 +134,7 @@ def _expected(bundle: Bundle, Y: np.ndarray, solver: bool) -> dict[str, np.ndarr
 
 
 def exactly(bundle: Bundle, Y: np.ndarray) -> dict[str, np.ndarray]:
-    """What the encoder would say without rounding, as far as double precision can tell."""
+    """Outputs of the encoder in double precision."""
     import equinox as eqx
     import jax
     import jax.numpy as jnp

@@ -68,7 +68,7 @@ def _solved(model: UnMixNet, T: int) -> Any:
 
 
 def _convert(f: Any, shape: tuple[Any, ...], outputs: list[str]) -> Any:
-    """f of one array of single precision, without what no node uses."""
+    """ONNX model of a function of one float32 array, without unused nodes and constants."""
     convert = needed("jax2onnx").to_onnx
     with single_precision():
         like = jax.ShapeDtypeStruct(shape, jnp.float32)
@@ -122,7 +122,7 @@ def _renamed(node: Any, old: str, new: str) -> None:
 
 
 def _batched(value: Any, name: str, steps: int) -> Any:
-    """The value of n windows; the only length that jax2onnx leaves open is the number of steps."""
+    """A value with a leading axis of n windows; a dimension that jax2onnx leaves open is the number of steps."""
     kind = value.type.tensor_type
     shape = ["n", *(dim.dim_value or steps for dim in kind.shape.dim)]
     return needed("onnx").helper.make_tensor_value_info(name, kind.elem_type, shape)
@@ -135,7 +135,7 @@ def _rows(bundle: Bundle, model: UnMixNet) -> list[int]:
 
 
 def _metadata(bundle: Bundle, model: UnMixNet, solver: bool) -> dict[str, str]:
-    """What someone needs who has the file and nothing else; every value is JSON but the first three and the last."""
+    """Metadata that makes the file usable by itself; every value is JSON but the first three and the last."""
     ready, spec = dataclasses.asdict(bundle.preprocessing), bundle.spec
     for belongs_to_the_bundle in ("window", "stride"):
         del ready[belongs_to_the_bundle]
@@ -163,7 +163,7 @@ def model_of(bundle: Bundle, solver: bool) -> UnMixNet:
     if not isinstance(bundle.model, UnMixNet) or (solver and not bundle.has_solver):
         raise ConfigError(
             f"the bundle {bundle.name} holds {bundle.spec.network}"
-            f"{' without a solver' if solver else ', which is no encoder of ours'}",
+            f"{' without a solver' if solver else ', which has no UnMixNet encoder'}",
             remedy="Use a bundle whose model.name is unmixnet",
         )
     return bundle.model

@@ -45,7 +45,9 @@ def windows_of(readings: np.ndarray, rate_Hz: float, known: dict[str, Any]) -> n
     """Windows (n, T, M) of the standardised signal, as the model was trained on it."""
     ready = known["preprocessing"]
     if ready["low_pass_Hz"] or ready["high_pass_Hz"] or ready["lags"] or ready["baseline"] == "reference":
-        raise SystemExit("this file asks for a filter, lags or a device's reference, which this example leaves out")
+        raise SystemExit(
+            "this model needs a filter, lags or a device's reference, which this example does not implement"
+        )
     readings = readings[: ready["first_rows"]]
     rows = max(int(np.ceil(ready["baseline_s"] * rate_Hz - 1e-9)), 1)
     baseline = None if ready["baseline"] == "none" else readings[:rows].mean(axis=0)
@@ -90,7 +92,7 @@ def resample(signal: np.ndarray, rate_Hz: float, target_Hz: float) -> np.ndarray
 
 
 def answer(session: Any, windows: np.ndarray) -> dict[str, Any]:
-    """What the model says of a recording: means over its windows, then temperature and support."""
+    """The answer for a recording: means over its windows, then temperature and support."""
     known = known_of(session)
     names = [output.name for output in session.get_outputs()]
     outputs = dict(zip(names, session.run(None, {"signal": windows}), strict=True))

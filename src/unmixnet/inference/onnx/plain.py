@@ -15,11 +15,11 @@ __all__ = ["ExportError", "plain"]
 
 
 class ExportError(UnmixError):
-    """A model that could not be exported, or whose export says something else."""
+    """A model that could not be exported, or whose export differs from it."""
 
 
 _CALLS = {"jit": "jaxpr", "custom_jvp_call": "call_jaxpr", "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr"}
-"""Operations that only call, and where they keep what they call."""
+"""Operations that only call a program, and the parameter that holds it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def plain(f: Callable[..., Any], *like: jax.ShapeDtypeStruct) -> Callable[..., t
 
 
 def _folded(closed: core.ClosedJaxpr) -> Callable[..., tuple[Any, ...]]:
-    """The program with everything computed that its input does not enter."""
+    """The program with everything computed that does not depend on its input."""
     jaxpr, fixed, rest = closed.jaxpr, [], []
     known = set(jaxpr.constvars)
     for eqn in jaxpr.eqns:
@@ -138,7 +138,7 @@ def _while(params: Any, given: list[Any]) -> list[Any]:
 
 
 def _kept(more: Any, new: Any, old: Any) -> Any:
-    """The new state of the edges that go on."""
+    """The new state of the loops that go on, the old one of the others."""
     return lax.select(lax.broadcast_in_dim(more, new.shape, range(more.ndim)), new, old) if more.ndim else new
 
 

@@ -137,9 +137,9 @@ def _meaning(answer: Answer) -> str:
         f"Intervals meant to hold the true share nine times in ten, for recordings like those in training.{note}",
     )
     is_not = (
-        "Concentrations, fluxes and coverages are implied by the model. Nobody measured them, and their ppm are not "
+        "Concentrations, fluxes and coverages are implied by the model, not measured, and their ppm are not "
         "calibrated.",
-        "A substance that the model has never met cannot be named. It shows as something else, or as unlike anything.",
+        "A substance that was not in training cannot be named. It shows as something else, or as unlike anything.",
         "Closed balances show that the model keeps its laws, not that the answer is right.",
         "Not a safety instrument: do not decide with it whether air is safe to breathe.",
     )
@@ -148,7 +148,7 @@ def _meaning(answer: Answer) -> str:
         "</div>"
         for title, items in (("What this is", is_), ("What this is not", is_not))
     )
-    return f'<section><h2>Reading it rightly</h2><div class="grid two">{columns}</div></section>'
+    return f'<section><h2>How to read it</h2><div class="grid two">{columns}</div></section>'
 
 
 def _provenance(answer: Answer, *, alone: bool) -> str:

@@ -26,7 +26,7 @@ _NAMED, _PRESENT, _SOME, _MOST = 0.05, 0.5, 0.15, 0.5
 _FEW = 0.6
 """Share that the named components must have together, or the headline says that there are many."""
 _ANYTHING = 0.9
-"""Length of an interval from which on it says nothing."""
+"""Length above which an interval is uninformative."""
 _CLOSED, _NEARLY = 1e-4, 1e-2
 """Relative violations up to which a law counts as closed (single precision reaches 1e-6) and nearly closed."""
 _LONGEST = 40
@@ -93,7 +93,7 @@ def _listed(items: list[str]) -> str:
 
 
 def shortened(name: str) -> str:
-    """A name for a sentence: underscores are spaces, and nobody reads past forty characters."""
+    """A name for a sentence: underscores become spaces, at most forty characters."""
     text = printable(name).replace("_", " ").strip() or "(no name)"
     return clipped(text, _LONGEST)
 

@@ -1,4 +1,4 @@
-"""Session calibration: what a few known references say about the sensors today.
+"""Session calibration: correction of today's sensors from a few known references.
 
 calibration = fit_session(bundle, references, clean_air)
 answer = unmix(bundle, recording, session=calibration)

@@ -1,4 +1,4 @@
-r"""What a session did to the sensors, and its undoing: an affine map of the signal before the model sees it.
+r"""Correction of a session's effect on the sensors: an affine map of the signal before it enters the model.
 
     x̂_m = gain_m x_m + offset_m + Σ_n cross_mn x_n
 
@@ -23,7 +23,7 @@ __all__ = ["SCHEMA", "AffineMap", "SessionCalibration", "identity"]
 
 SCHEMA = "unmixnet.session/1"
 _LARGEST = 1_000_000
-"""Characters of a calibration file; a larger one is none."""
+"""Largest size of a calibration file, in characters."""
 
 
 @dataclass(frozen=True)

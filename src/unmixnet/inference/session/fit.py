@@ -27,7 +27,7 @@ from unmixnet.recordings.temporal import cut_windows
 __all__ = ["METHODS", "fit_map", "fit_session", "priors_of"]
 
 METHODS = ("auto", "none", "offset", "prototype", "gain", "ridge", "solver", "clean-air")
-"""`auto` tries the others on references that it leaves out, and takes none of them if none helps."""
+"""`auto` compares the others on left-out references, and chooses `none` if none of them helps."""
 _TRIED = ("solver", "gain", "prototype", "offset")
 _MANY = 4
 """References from which on ridge-to-identity is tried too."""
@@ -94,7 +94,7 @@ def fit_map(bundle: Bundle, known: Sequence[Reference], clean: np.ndarray, metho
     plain: dict[str, Callable[..., AffineMap]] = {"offset": fit_offset, "prototype": fit_prototype}
     if method in plain:
         return plain[method](session, master)
-    # clean air is a reference too: a recording that brings its own has seen it, whatever its gain
+    # clean air is a reference too; a recording with its own baseline contains it, whatever its gain
     air = np.array(bundle.spec.air)[None]
     seen = np.concatenate([clean, air]) if own_clean_air(bundle) else clean
     session, master = np.concatenate([session, seen]), np.concatenate([master, np.repeat(air, len(seen), axis=0)])
@@ -140,7 +140,7 @@ def _error(bundle: Bundle, known: Sequence[Reference], maps: Sequence[AffineMap]
 
 
 def priors_of(bundle: Bundle) -> Priors:
-    """How sessions are expected to differ from what the bundle knows."""
+    """How sessions are expected to differ from those of training."""
     noise = np.array(bundle.calibration.noise or (0.1,) * len(bundle.spec.air))
     offset = 0.05 if own_clean_air(bundle) else 1.0
     return Priors(np.array(bundle.spec.air), np.maximum(noise, 0.02), offset=offset)

@@ -1,15 +1,15 @@
 r"""Maps of the signal that undo a session: clean air, offset, gain, prototype shift, ridge, gain through the solver.
 
-The last asks which session makes the physics of the labels look like the references:
+The last fits the session in which the solver, given the labels, reproduces the references:
 
     min over ln g, o, s   Σ_n n_t · mean_t ((x_n − [b + g (ŷ_n(s_n) − b) + o]) / σ)² + n_t Σ ((x_air − b − o) / σ)²
                           + Σ (ln g / σ_g)² + Σ (o / σ_o)² + Σ_n (s_n / σ_s)²
 
-ŷ_n(s) is what the bundle's physics makes of label n at log strength s, b its clean-air level, σ what its
-reconstructions usually leave, x_air a level that was measured in clean air. The strength of a reference is unknown: s
-takes part with its prior, so that a strong reference is not taken for a sensitive sensor. The problem is dense and has
-2 M + k unknowns, and SciPy's trust-region least squares solves it within bounds; ŷ is a cubic spline through the
-strengths that were solved. The map is the inverse, x̂ = b + (x − b − o)/g.
+ŷ_n(s) is the bundle's solution for label n at log strength s, b its clean-air level, σ its typical residual, x_air a
+level measured in clean air. The strength of a reference is unknown: s is fitted too, with its prior, so that a strong
+reference is not taken for a sensitive sensor. The problem is dense and has 2 M + k unknowns, and SciPy's trust-region
+least squares solves it within bounds; ŷ is a cubic spline through the strengths that were solved. The map is the
+inverse, x̂ = b + (x − b − o)/g.
 """
 
 from collections.abc import Sequence
@@ -90,9 +90,9 @@ class Priors:
     """How sessions differ.
 
     Arguments:
-        air, noise: clean-air level, and what reconstructions leave, (M,).
+        air, noise: clean-air level, and typical residual of reconstructions, (M,).
         gain, offset, strength: standard deviations of ln g, o and s.
-        independent: n_t, independent samples in a trace: what is left of one is smooth, not white.
+        independent: n_t, independent samples in a trace, whose residuals are smooth, not white.
     """
 
     air: np.ndarray

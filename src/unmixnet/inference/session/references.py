@@ -1,4 +1,4 @@
-"""References of a session beside what the training sessions would have shown for them."""
+"""References of a session beside the signals that are expected for them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ class Reference:
         trace: the whole signal, (L, M) [sd of the training signal].
         truth: shares, (K,).
         seen: its first window at the ends of the solver's steps, (steps, M).
-        expected: what the bundle's physics makes of the label at the strengths of `STRENGTHS`, (S, steps, M).
-        level, master: mean signal, and what it would have been in training, (M,).
+        expected: the solver's traces for the label at the strengths of `STRENGTHS`, (S, steps, M).
+        level, master: mean signal, and the mean of the expected one at a typical strength, (M,).
     """
 
     trace: np.ndarray
@@ -64,13 +64,13 @@ def _truth(bundle: Bundle, recording: Recording) -> np.ndarray:
     label: Mixture | None = recording.label
     if label is None:
         raise ConfigError(
-            "a reference without a label says nothing",
+            "a reference has no label",
             where=recording.path,
-            remedy="Say what was in front of the sensors, or give it as clean air",
+            remedy="Label it with what was in front of the sensors, or give it as clean air",
         )
     if unknown := label.support - set(bundle.components):
         raise ConfigError(
-            f"the reference holds {', '.join(sorted(unknown))}, which the model {bundle.name} does not know",
+            f"the reference holds {', '.join(sorted(unknown))}, which the model {bundle.name} does not have",
             where=recording.path,
             remedy=f"Use a reference made of {', '.join(bundle.components)}",
         )
@@ -78,21 +78,21 @@ def _truth(bundle: Bundle, recording: Recording) -> np.ndarray:
 
 
 def own_clean_air(bundle: Bundle) -> bool:
-    """Whether every recording brings its own clean-air level, so that offsets are gone already."""
+    """Whether every recording has its own clean-air baseline, which removes offsets already."""
     return bundle.preprocessing.baseline is BaselineMethod.RECORDING
 
 
 STRENGTHS = (-0.9, -0.6, -0.3, 0.0, 0.3, 0.6, 0.9)
-"""Logarithms of the strengths at which it is solved; in between it is interpolated."""
+"""Log strengths at which a label is solved; interpolated in between."""
 _PRESENT = 30.0
-"""Logit of a component that is there."""
+"""Logit of a component that is present."""
 
 
 def expected_traces(bundle: Bundle, truths: np.ndarray, windows: np.ndarray) -> np.ndarray:
     """Solve labels (k, K) at every strength, (k, S, steps, M); by the program that `unmix` uses.
 
-    Of the windows (k, T, M) nothing enters. A sensor starts in clean air; where the odour is there from the first
-    row on, it starts where a first solution has settled.
+    Of the windows (k, T, M) only the shape is used. A sensor starts in clean air; where the odour is present from the
+    first row on, it starts at the end of a first solution.
     """
     model = solver_of(bundle)
     k, S = len(truths), len(STRENGTHS)
