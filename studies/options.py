@@ -90,7 +90,7 @@ def keep(study_result: "StudyResult", target: Path, name: str, *, add: bool, par
 
 
 def selection(only: list[str] | None, study: list[str] | None) -> str:
-    """What was chosen, as it is said on the command line."""
+    """The chosen studies and models, as options on the command line."""
     chosen = [("--study", name) for name in study or ()] + [("--only", name) for name in only or ()]
     return "".join(f" {option} {quote(name)}" for option, name in chosen)
 

@@ -85,7 +85,7 @@ def test_scores_of_simulated_recordings_have_intervals_and_the_bound_stands_last
         ("coherence", "| simulated | 0.9877 | 0.9000 | 1 component(s) | clove–mango (0.91) |"),
         ("states", "| simulated:seen | 0.500 (0.875) | 0.500 (0.875) | 0.500 (0.875) |"),
         ("coefficients", "| k_des | 40 of 48 | 3.1 % | 2 % | 50 % |"),
-        ("coefficients", "Directions that no recording tells: 16."),
+        ("coefficients", "Directions that no recording determines: 16."),
         ("scores", "Not finished: simulated: ldac."),
     ],
 )

@@ -113,7 +113,7 @@ def tally_row(about: tuple[str, str, str, str], tallies: Sequence[RatioTally], g
 
 
 def _solved_all(model: UnMixNet, windows: np.ndarray, D: np.ndarray | None) -> dict[str, np.ndarray]:
-    """What the solver went through, in batches of one size so that it compiles once."""
+    """Rollouts of the solver, in batches of one size so that it compiles once."""
     filled = np.resize(windows, (-(-len(windows) // _BATCH) * _BATCH, *windows.shape[1:]))
     with jax.enable_x64(False):
         true = None if D is None else jnp.asarray(D, jnp.float32)

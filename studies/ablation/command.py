@@ -45,7 +45,7 @@ def ablation(
     as_json: AsJson = False,
     out: Out = None,
 ) -> None:
-    """One rule switched off at a time: on new mixtures, on real recordings, and where gases drag each other along."""
+    """One rule switched off at a time: on new mixtures, on real recordings, and under strong diffusive coupling."""
     from studies.ablation.ablation import gather_ablation
     from studies.harness.definitions import chosen
     from studies.harness.jobs import Options

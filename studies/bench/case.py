@@ -1,7 +1,7 @@
 """One measurement of the solver benchmark, in a process of its own: `python -m studies.bench.case '{"kind": …}'`.
 
 A process per measurement keeps memory and thread pools apart, and one that never returns (two LAPACK calls at once can
-block XLA's thread pool for good) costs a row instead of the run. Answers with one JSON object on stdout.
+block XLA's thread pool for good) costs a row instead of the run. Prints one JSON object.
 """
 
 import json

@@ -137,7 +137,7 @@ def front(rounds: int) -> dict:
 # ---------------------------------------------------------------- the whole
 
 
-def _ask(kind: str, *, plain_sums: bool = False, **request) -> dict:
+def _in_fresh_process(kind: str, *, plain_sums: bool = False, **request) -> dict:
     """One part in a process of its own, with one thread."""
     from unmixnet.inference.archive.workers import ONE_THREAD
 
@@ -149,15 +149,15 @@ def _ask(kind: str, *, plain_sums: bool = False, **request) -> dict:
 
 
 def measured(rounds: int, quick: bool, only: str | None, kept: dict) -> dict:
-    """The solver and the archive; what is not asked for is kept."""
+    """The solver and the archive; a part that is not measured keeps its stored values."""
     parts = {name: kept.get(name, {}) for name in ("solver", "plain_sums", "front", "archive")}
     how = {"rounds": rounds, "quick": quick}
     if only != "archive":
-        parts["solver"] = {name: _ask("axis", name=name, **how) for name in AXES}
-        parts["plain_sums"] = {name: _ask("axis", name=name, plain_sums=True, **how) for name in STEPPED}
-        parts["front"] = _ask("front", rounds=rounds)
+        parts["solver"] = {name: _in_fresh_process("axis", name=name, **how) for name in AXES}
+        parts["plain_sums"] = {name: _in_fresh_process("axis", name=name, plain_sums=True, **how) for name in STEPPED}
+        parts["front"] = _in_fresh_process("front", rounds=rounds)
     if only != "solver":
-        parts["archive"] = _ask("archive", hours=1 if quick else 8)
+        parts["archive"] = _in_fresh_process("archive", hours=1 if quick else 8)
     return parts
 
 

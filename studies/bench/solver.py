@@ -33,7 +33,7 @@ def run_solver(*, quick: bool = False, progress: Callable[[str], None] = lambda 
     sizes = (12,) if quick else (12, 50)
     batches = (1, 32) if quick else (1, 32, 256)
     progress("measuring the rate of a large matrix product")
-    gemm = _ask(kind="gemm")
+    gemm = _in_fresh_process(kind="gemm")
     rows = []
     for K in sizes:
         for batch in batches:
@@ -61,7 +61,7 @@ def run_solver(*, quick: bool = False, progress: Callable[[str], None] = lambda 
     }
 
 
-def _ask(**request: object) -> Any:
+def _in_fresh_process(**request: object) -> Any:
     """Measure in a process of its own; raises `TimeoutExpired` if it does not answer."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
     command = [sys.executable, "-m", "studies.bench.case", json.dumps(request)]
@@ -72,10 +72,10 @@ def _ask(**request: object) -> Any:
 def _measured(path: str, K: int, batch: int) -> list[dict]:
     """Rows of one case; one that does not finish is extrapolated from a tenth of the steps, and says so."""
     try:
-        rows = _ask(kind="measure", path=path, n_odorants=K, batch=batch, n_steps=STEPS)
+        rows = _in_fresh_process(kind="measure", path=path, n_odorants=K, batch=batch, n_steps=STEPS)
         return [{**row, "extrapolated": False} for row in rows]
     except subprocess.TimeoutExpired:
-        rows = _ask(kind="measure", path=path, n_odorants=K, batch=batch, n_steps=STEPS // 10)
+        rows = _in_fresh_process(kind="measure", path=path, n_odorants=K, batch=batch, n_steps=STEPS // 10)
         return [_stretched(row) for row in rows]
 
 
@@ -127,14 +127,16 @@ def _radau_row(entry: dict) -> dict:
 def _precision(K: int, quick: bool, progress: Callable[[str], None]) -> dict:
     """Error at the end against a strict Radau, beside time per sample: default path (batch 32) and Radau."""
     progress(f"reference solution, {K} odorants")
-    exact = _ask(kind="reference", n_odorants=K, rtol=1e-8 if quick else 1e-10, repetitions=1)
+    exact = _in_fresh_process(kind="reference", n_odorants=K, rtol=1e-8 if quick else 1e-10, repetitions=1)
     default, radau = [], []
     for steps in (50, 100, 200) if quick else (25, 50, 100, 200, 400, 800, 1600, 3200):
         progress(f"work and precision, {K} odorants, {steps} steps")
-        default.append(_scored(_ask(kind="precision", n_odorants=K, batch=32, n_steps=steps), exact, cores=1))
+        default.append(
+            _scored(_in_fresh_process(kind="precision", n_odorants=K, batch=32, n_steps=steps), exact, cores=1)
+        )
     for rtol in (1e-2, 1e-3) if quick else (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8):
         progress(f"work and precision, {K} odorants, Radau at {rtol:g}")
-        point = _ask(kind="reference", n_odorants=K, rtol=rtol, repetitions=3)
+        point = _in_fresh_process(kind="reference", n_odorants=K, rtol=rtol, repetitions=3)
         radau.append(_scored(point, exact, cores=os.cpu_count() or 1))
     return {
         "odorants": K,

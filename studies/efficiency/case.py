@@ -2,7 +2,7 @@
 
 A process for each model keeps their memory apart. Windows are those of the `smellnet-mixture` recipe (30 s of four
 sensors, twelve components); what is timed does not depend on their content, except for the direct inverse, which gets
-recordings or, without them, traces of its own solver. Answers with one JSON object on stdout.
+recordings or, without them, traces of its own solver. Prints one JSON object.
 """
 
 import json
@@ -44,7 +44,7 @@ class Case:
         kind: `network`, `states` (UnMixNet with its rollout), `peer` or `inverse`.
         model, size: names.
         repeats: timed answers to one window; a quarter as many to a batch.
-        recordings: that training sees in an epoch.
+        recordings: of a training epoch.
         windows: file with windows for the inverse, "" for traces of its own solver.
     """
 
@@ -58,7 +58,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was found; None where a model has no such thing."""
+    """Measured costs of a model; None where one does not apply."""
 
     parameters: int | None
     epoch_s: float | None

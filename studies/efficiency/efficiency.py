@@ -69,7 +69,9 @@ def run_efficiency(
         tick = progress("efficiency", len(wanted))
         rows = []
         for name, case in wanted:
-            rows.append({"name": name, "model": case.model, "size": case.size, "kind": case.kind, **_ask(case)})
+            rows.append(
+                {"name": name, "model": case.model, "size": case.size, "kind": case.kind, **_in_fresh_process(case)}
+            )
             tick()
     return provenance(
         "python -m studies efficiency" + (" --quick" if quick else ""),
@@ -108,7 +110,7 @@ def errors_of(stored: Path) -> dict[str, dict[str, float]]:
     return errors
 
 
-def _ask(case: Case) -> dict[str, Any]:
+def _in_fresh_process(case: Case) -> dict[str, Any]:
     """Measure in a fresh process."""
     command = [sys.executable, "-m", "studies.efficiency.case", json.dumps(asdict(case))]
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "JAX_ENABLE_X64": "0"}

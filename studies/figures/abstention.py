@@ -61,7 +61,7 @@ def _panel(ax: Axes, name: str, split: Mapping[str, Any]) -> None:
 
 
 def abstention_caption(record: Mapping[str, Any]) -> Caption:
-    """The words under it."""
+    """The caption."""
     part = record["abstention"]
     sentences = []
     for verdict in part["verdicts"]:

@@ -1,4 +1,4 @@
-"""Which substances are answered in place of which, and whether their coherence foretells it."""
+"""Which substances are answered in place of which, and whether their coherence predicts it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -133,7 +133,7 @@ def _nulls(ax: Axes, record: Mapping[str, Any]) -> None:
 
 
 def confusion_caption(record: Mapping[str, Any]) -> Caption:
-    """The words under it."""
+    """The caption."""
     main, rows = _main(record), main_rows(record)
     coherent, signed, near, left = (
         [row for row in main_rows(record, by) if row["p"] < 0.05]
@@ -196,7 +196,7 @@ def session_mates(pieces: Sequence[Piece], names: Sequence[str]) -> np.ndarray:
 def confusion_record(
     tables: dict[str, AnswerTable], names: Sequence[str], prints: dict[str, Any], mates: np.ndarray
 ) -> dict[str, Any]:
-    """Confusions of ours and of the best peer, and how far each table of pairs foretells them.
+    """Confusions of ours and of the best peer, and how far each table of pairs predicts them.
 
     Arguments:
         mates: how far two substances were recorded in the same sessions, in the order of `names`.

@@ -97,7 +97,7 @@ def _distances(ax: Axes, part: Mapping[str, Any], by: str) -> None:
 
 
 def drift_caption(record: Mapping[str, Any]) -> Caption:
-    """The words under it."""
+    """The caption."""
     part = record["drift"][_MAIN]
     sessions = part["sessions"]
     first = _models(part)[0]
@@ -123,7 +123,7 @@ def drift_caption(record: Mapping[str, Any]) -> Caption:
 
 
 def drift_record(table: AnswerTable, folds: Sequence[StudyFold], recall: Recall) -> dict[str, Any]:
-    """Every recording's session, distance from training, and errors; and whether distance foretells the error."""
+    """Every recording's session, distance from training, and errors; and whether distance predicts the error."""
     place = {path: i for i, path in enumerate(table.recordings)}
     n = len(table.recordings)
     session, nearest, drift = [""] * n, np.full(n, np.nan), np.full(n, np.nan)

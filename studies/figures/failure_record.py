@@ -25,7 +25,7 @@ DRIFTED = ("leave-session-out", "new-session")
 def gather_failures(
     root: Path | None, predictions: Path, novelty: Path, progress: Progress, abstention: Callable[[], dict[str, Any]]
 ) -> dict[str, Any]:
-    """All parts; `abstention` makes the one that asks a bundle."""
+    """All parts; `abstention` computes the one that needs a bundle."""
     tick = progress("Failures", 4)
     answers = read_predictions(predictions)
     parts: dict[str, Any] = {"fingerprints": fingerprints_of(root)}
@@ -58,7 +58,7 @@ def _folds(name: str, root: Path | None) -> tuple[StudyFold, ...]:
 
 
 def unknown_record(path: Path) -> list[dict[str, Any]]:
-    """What `python -m studies novelty` found for substances that a model has never seen."""
+    """Results of `python -m studies novelty` for substances that a model has never seen."""
     if not path.is_file():
         return []
     return [row for row in json.loads(path.read_text())["rows"] if row["data"] == _DATA and row["score"] == "novelty"]

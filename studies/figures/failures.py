@@ -112,7 +112,7 @@ def mantel(
     Pairs that share a substance are not independent: names are permuted, not pairs.
 
     Arguments:
-        given: a third table whose ranks are taken out of both, to ask what is left.
+        given: a third table whose ranks are partialled out of both.
     """
     A, B = (0.5 * (table + table.T) for table in (np.asarray(first, float), np.asarray(second, float)))
     i, j = np.triu_indices(len(A), 1)
@@ -212,7 +212,7 @@ def gain_interval(
 ) -> tuple[float, float]:
     """95 % interval of the area under a score's curve less that of chance, from resampling whole groups.
 
-    Recordings of one recipe resemble each other: a score that happens to know the recipe looks better than it is.
+    Recordings of one recipe resemble each other: a score that depends on the recipe looks better than it is.
     """
     score, error, names = np.asarray(score, float), np.asarray(error, float), np.asarray(groups)
     members = [np.flatnonzero(names == name) for name in dict.fromkeys(names.tolist())]

@@ -25,7 +25,7 @@ Progress = Callable[[str, int], Callable[[], None]]
 
 
 class FigureSources:
-    """What figures are drawn from, each made when it is first asked for.
+    """What figures are drawn from, each computed on first use.
 
     Arguments:
         root: data folder.

@@ -212,7 +212,7 @@ def _summary(record: Mapping[str, Any], name: str) -> tuple[float, float]:
 
 
 def reconstruction_caption(record: Mapping[str, Any]) -> Caption:
-    """The words under it."""
+    """The caption."""
     scores = "; ".join("{} {:.3f} ({:.3f})".format(name, *_summary(record, name)) for name in MODELS)
     return Caption(
         f"An unseen mixture rebuilt ({record['label']})",

@@ -128,7 +128,7 @@ def _recovery(ax: Axes, table: AnswerTable) -> None:
 
 
 def shares_caption(tables: Mapping[str, AnswerTable]) -> Caption:
-    """The words under it."""
+    """The caption."""
     parts = []
     for name, table in tables.items():
         errors = ", ".join(f"{label_of(model)} {table.error(model).mean():.3f}" for model in table.compared)
@@ -228,7 +228,7 @@ def _table(fig: Figure, ax: Axes, record: Mapping[str, Any]) -> None:
 
 
 def fingerprint_caption(record: Mapping[str, Any]) -> Caption:
-    """The words under it."""
+    """The caption."""
     counts = record["recordings"]
     white = np.array(record["whitened"])
     pairs = white[np.triu_indices(len(white), 1)]

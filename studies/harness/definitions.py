@@ -74,7 +74,7 @@ _FEW = (*NULLS, "ridge", "extra-trees")
 
 
 def _longer(variant: Network) -> Network:
-    """The encoder alone has no virtual recordings to go to school with, and 16 epochs of real ones teach it nothing."""
+    """The encoder alone has no virtual recordings to pretrain on, and 16 epochs on real ones are too few for it."""
     if variant.name != "no closure":
         return variant
     longer = {"training.epochs": 500, "training.patience": 100}
@@ -114,7 +114,7 @@ _SAME_READING = Classical(
     replace(BASE_WINDOWS, lags=(), standardise=True, window=300),
     seeded=True,
 )
-"""What the reading is worth without the network."""
+"""UnMixNet's input statistics without the network."""
 _SLOW = {"scentformer": 1, "ldac": 1}
 """Seeds on Base, and where a seed is many fits; their cost grows with the square of the window, or nearly so."""
 _CHANGES = {"data.difference": 25}, "changes over 25 s, as SmellNet's authors have them"

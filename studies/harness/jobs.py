@@ -30,7 +30,7 @@ class Options:
     """How much of a study is run.
 
     Arguments:
-        seeds: for each model that has one; a study may ask for fewer.
+        seeds: for each model that has one; a study may use fewer.
         size: of the networks.
         quick: few epochs, for a first look.
         changes: further changes of every network's recipe.
@@ -122,7 +122,7 @@ def _ingredients(study: Study, variant: Variant, options: Options) -> tuple[Any,
 
 
 def _relevant(config: TrainConfig) -> str:
-    """The recipe as far as the model uses it: a baseline has no physics, so nothing said of it counts."""
+    """The recipe as far as the model uses it: a baseline has no physics, so those keys are left out."""
     later = {
         section: {key for key in keys if _is_default(getattr(config, section), key)} for section, keys in _LATER.items()
     }
@@ -141,7 +141,7 @@ def _relevant(config: TrainConfig) -> str:
 
 
 _LATER = {"data": ("difference",), "model": ("reading",), "training": ("refit", "windows")}
-"""Keys that recipes did not always have; at its default such a key says nothing new."""
+"""Keys that were added to recipes later; at its default such a key is left out of the hash."""
 
 
 def _is_default(section: Any, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""Put what a run found into an earlier result file: each model of each study takes the place of the same one."""
+"""Merge the results of a run into an earlier result file: each model of each study replaces its stored rows."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -18,7 +18,7 @@ _HEAD = ("command", "commit", "date", "machine")
 def merged(
     run: StudyResult, before: dict[str, Any], stored: Sequence[ModelAnswers], studies: Sequence[Study]
 ) -> StudyResult:
-    """What was found, and of what was stored before everything else.
+    """The new results, and everything else from the stored ones.
 
     Pairs of recordings are compared anew. Those of windows are kept if neither model was run now; where only one was,
     they cannot be computed, since windows are not stored.
@@ -119,6 +119,6 @@ class _Order:
         return {self.unit(pair), self.unit({**pair, "model": pair["other"]})}
 
     def rank(self, study: str, model: str) -> tuple[int, int]:
-        """What is no model, as a bound, comes last."""
+        """Rows that belong to no model, such as bounds, come last."""
         models = self.models[study]
         return self.studies.index(study), models.index(self.base(model)) if self.base(model) in models else len(models)

@@ -37,7 +37,7 @@ _COLUMNS = ("study", "protocol", "split", "task", "model", "seed", "recording", 
 
 @dataclass(frozen=True, eq=False)
 class ModelAnswers:
-    """What one model with one seed says of the recordings of a protocol; the labels where the model is `truth`.
+    """Predictions of one model with one seed for the recordings of a protocol; the labels where the model is `truth`.
 
     Arguments:
         recordings, supports: names, n of them.

@@ -23,7 +23,7 @@ class Failure:
 
 
 class Reporter:
-    """What a long run tells; this one says nothing."""
+    """Progress of a long run; this one reports nothing."""
 
     def begin(self, jobs: Sequence[Job], done: int, left_s: float | None) -> None:
         """All jobs, and how many of them are finished already."""
@@ -64,7 +64,7 @@ class RemainingTime:
 
 
 def _kinds(job: Job) -> tuple[tuple[object, ...], ...]:
-    """What a job is, the most telling first."""
+    """Kinds of a job, the most specific first."""
     model = job.variant.name
     return ((job.study.name, model), (model,), (type(job.variant),), ())
 

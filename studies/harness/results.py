@@ -40,7 +40,7 @@ __all__ = ["Collected", "ModelFacts", "StudyResult", "agreement", "collect", "fr
 
 @dataclass(frozen=True)
 class ModelFacts:
-    """What is to be known of a model in a study, means over folds and seeds."""
+    """Facts about a model in a study, means over folds and seeds."""
 
     study: str
     model: str
@@ -56,7 +56,7 @@ class ModelFacts:
 
 @dataclass(frozen=True, eq=False)
 class Collected:
-    """Everything that finished jobs tell."""
+    """Results of all finished jobs."""
 
     rows: list[Row]
     answers: list[ModelAnswers]
@@ -180,7 +180,7 @@ def _answers(
 
 @dataclass(frozen=True, eq=False)
 class StudyResult:
-    """What a command found: the object that is stored as JSON, and the predictions beside it."""
+    """Result of a command: the object that is stored as JSON, and the predictions beside it."""
 
     result: dict[str, Any]
     answers: list[ModelAnswers]
@@ -241,7 +241,7 @@ def agreement(rows: Sequence[dict[str, Any]], stored: Sequence[dict[str, Any]]) 
 
 
 def statements(studies: Sequence[Study]) -> dict[str, str]:
-    """For each model, what it is and what is to be known of it, in the first study that has it."""
+    """For each model, its description and notes, from the first study that has it."""
     notes: dict[str, str] = {}
     for variant in (variant for study in studies for variant in study.variants):
         if isinstance(variant, Classical):

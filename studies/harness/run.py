@@ -117,11 +117,11 @@ def sweep(
             for job in group:
                 left.remove(job)
                 if job.seed not in lost:
-                    _tell(job, work, watch, pace, left)
+                    _report(job, work, watch, pace, left)
     return failures
 
 
-def _tell(job: Job, work: Work, watch: Reporter, pace: RemainingTime, left: Sequence[Job]) -> None:
+def _report(job: Job, work: Work, watch: Reporter, pace: RemainingTime, left: Sequence[Job]) -> None:
     """A job that a worker finished."""
     result = work.read(job)
     if result is None:

@@ -155,7 +155,7 @@ class Work:
 
 
 def _unwritten(error: OSError, folder: Path) -> UnmixError:
-    """What stands in the way of keeping a result, in words."""
+    """The error for a result that cannot be written."""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         problem, remedy = "the disk is full", "Make room and run the same command again: what is finished is kept"
     else:

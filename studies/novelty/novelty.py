@@ -1,7 +1,7 @@
-"""Does a model notice a substance that it never met? One is left out of training, with every mixture that it is in.
+"""Does a model notice an unknown substance? One is left out of training, with every mixture that it is in.
 
 Whole sessions are held out too: *known* are their recordings without the substance, *unknown* those with it, so that
-nothing but the substance tells them apart. The score of a bundle stands beside its parts, each with a limit of its own
+they differ in nothing but the substance. The score of a bundle stands beside its parts, each with a limit of its own
 that validation recordings set in the same way. The distance of signal statistics needs no network at all: it is the
 null that the others have to beat.
 """
@@ -37,7 +37,7 @@ __all__ = ["DATASETS", "Novel", "NoveltyRow", "leave_out", "novelty_config", "no
 DATASETS = {"simulated": "simulated:seen", "smellnet-mixture": "smellnet-mixture:clean:seen"}
 """Data sets by name, each with the protocol whose recordings are used."""
 SHORT = {"epochs": 100, "patience": 40, "calibration": 400, "schooling": 1000, "bank": 2048}
-"""At most: an encoder that is not quite finished knows what it has met."""
+"""Limits of a short training: enough to recognise the substances it was trained on."""
 HELD = 0.3
 """Share of the recordings in the sessions that are held out."""
 Progress = Callable[[str, int], Callable[[], None]]
@@ -72,7 +72,7 @@ class NoveltyRow:
 
 @dataclass(frozen=True, eq=False)
 class Novel:
-    """A fold without a substance, and what it is asked about.
+    """A fold without a substance, and its test recordings.
 
     Arguments:
         fold: whose training and whose components lack the substance; it tests the known recordings.

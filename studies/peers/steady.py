@@ -159,7 +159,7 @@ _BANK = 4096
 
 @dataclass(frozen=True, eq=False)
 class SteadyPosterior:
-    """A fitted law and the mixtures that it is asked about.
+    """A fitted law and its bank of candidate mixtures.
 
     Arguments:
         bank: mixtures, shape (B, K), with prior probabilities `log_prior`.
@@ -258,7 +258,7 @@ def informed(known: SteadyPosterior, y: np.ndarray, a: np.ndarray, *, about: boo
     """The posterior after references with signals y (k, M) and shares a (k, K).
 
     Arguments:
-        about: whether the substances of the references are likelier than others; else they tell levels alone.
+        about: whether the substances of the references are likelier than others; else they inform the levels alone.
     """
     levels, k = known.law.levels, len(y)
     between = np.cov(levels.T) if len(levels) > 1 else np.zeros_like(known.C)

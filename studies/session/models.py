@@ -1,4 +1,4 @@
-"""Which labelled recordings of its session a test recording is given: k references of other recipes, drawn anew."""
+"""Labelled references from the session of a test recording: k of other recipes, drawn at random, and their uses."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,18 @@ from unmixnet.recordings.pieces import Piece
 from unmixnet.recordings.recording import Recording
 from unmixnet.recordings.samples import Samples, Task, per_recording
 
-__all__ = ["MAPS", "Ask", "Draw", "KnownSessions", "SolverMaps", "added", "drawn", "mapped", "of_labels", "through_law"]
+__all__ = [
+    "MAPS",
+    "Draw",
+    "KnownSessions",
+    "Predictor",
+    "SolverMaps",
+    "added",
+    "drawn",
+    "mapped",
+    "of_labels",
+    "through_law",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +38,7 @@ class Draw:
     Arguments:
         test: index of the recording under test.
         references: indices among the recordings that may be references.
-        labels: what they are said to hold, (k, K); their own shares, or in the control those of others.
+        labels: their labels, (k, K): their own shares, or in the control those of others.
     """
 
     test: int
@@ -80,7 +91,7 @@ MAPS: dict[str, Callable[[np.ndarray, np.ndarray], AffineMap]] = {
     "shrunken gain": fit_gain,
     "ridge to identity": fit_ridge,
 }
-Ask = Callable[[np.ndarray], np.ndarray]
+Predictor = Callable[[np.ndarray], np.ndarray]
 """A model: windows (n, T, M) to shares (n, K)."""
 
 
@@ -119,19 +130,19 @@ class KnownSessions:
         return self.tests[test].mean(axis=(0, 1))
 
 
-def mapped(ask: Ask, known: KnownSessions, draws: Sequence[Draw], method: str) -> np.ndarray:
-    """Shares of every test, its signal mapped to what training knows; `none` leaves it as it is."""
+def mapped(predict: Predictor, known: KnownSessions, draws: Sequence[Draw], method: str) -> np.ndarray:
+    """Shares of every test, its signal mapped onto the training sessions; `none` leaves it as it is."""
     windows = [known.tests[draw.test] for draw in draws]
     if method != "none":
         maps = [MAPS[method](known.references[draw.references], known.master(draw.labels)) for draw in draws]
         windows = [map_.apply(cut) for map_, cut in zip(maps, windows, strict=True)]
-    return answered(ask, windows)
+    return answered(predict, windows)
 
 
-def answered(ask: Ask, windows: Sequence[np.ndarray]) -> np.ndarray:
+def answered(predict: Predictor, windows: Sequence[np.ndarray]) -> np.ndarray:
     """The mean answer to the windows of every recording."""
     owner = np.repeat(np.arange(len(windows)), [len(cut) for cut in windows])
-    return per_recording(ask(np.concatenate(windows)), [str(i) for i in owner])
+    return per_recording(predict(np.concatenate(windows)), [str(i) for i in owner])
 
 
 def through_law(known: KnownSessions, draws: Sequence[Draw], *, about: bool) -> np.ndarray:
@@ -144,7 +155,7 @@ def through_law(known: KnownSessions, draws: Sequence[Draw], *, about: bool) -> 
 
 
 def added(peer: str, known: KnownSessions, draws: Sequence[Draw], *, weight: int = 5) -> np.ndarray:
-    """A classical peer on mean levels, fitted anew with the references among its training recordings, each so often."""
+    """A classical peer on mean levels, refitted with the references in its training set, each `weight` times."""
     K = known.shares.shape[1]
     guesses = []
     for draw in draws:
@@ -157,13 +168,13 @@ def added(peer: str, known: KnownSessions, draws: Sequence[Draw], *, weight: int
 
 
 def of_labels(draws: Sequence[Draw]) -> np.ndarray:
-    """The null: the mean of what the references hold, whatever the sensors say."""
+    """The null: the mean label of the references, without any sensor reading."""
     return np.stack([draw.labels.mean(axis=0) for draw in draws])
 
 
 @dataclass(frozen=True, eq=False)
 class SolverMaps:
-    """What the physics of a bundle makes of every label that a reference may be said to have.
+    """Traces that the physics of a bundle gives for every label of a reference.
 
     Arguments:
         seen: first window of every possible reference at the ends of the solver's steps, (p, steps, M).

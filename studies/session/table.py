@@ -16,9 +16,9 @@ from studies.peers.models import PEERS
 from studies.peers.steady import steady_posterior
 from studies.session.models import (
     MAPS,
-    Ask,
     Draw,
     KnownSessions,
+    Predictor,
     SolverMaps,
     added,
     answered,
@@ -46,7 +46,7 @@ Progress = Callable[[str, int], Callable[[], None]]
 
 @dataclass(frozen=True, eq=False)
 class Sessions:
-    """Test recordings of new sessions, what may be their references, and the models that are asked.
+    """Test recordings of new sessions, what may be their references, and the models.
 
     Arguments:
         ways: for every row its answers to one draw, and whether it is slow.
@@ -127,14 +127,14 @@ def _ways(
     bundle, _ = bundle_of(study, root, work, options, name=_STUDY)
     recordings = [bench.recall(bench.fold.data, piece) for piece in pool]
     solver = SolverMaps.of(bundle, recordings, np.concatenate([shares, known.shares]))
-    models: dict[str, Ask] = {
+    models: dict[str, Predictor] = {
         name: PEERS[name].fit(known.train, Task.RATIOS).predict for name in ("1-NN", "5-NN", "extra-trees")
     }
     models["unmixnet"] = lambda cut: window_ratios(bundle.model, cut)
     ways: dict[str, tuple[Way, bool]] = {"mean of the references' labels": (of_labels, False)}
-    for name, ask in models.items():
+    for name, predict in models.items():
         for method in MAPS:
-            ways[f"{name}, {method}"] = (lambda draws, a=ask, m=method: mapped(a, known, draws, m), False)
+            ways[f"{name}, {method}"] = (lambda draws, p=predict, m=method: mapped(p, known, draws, m), False)
     ways["unmixnet, through the solver"] = (lambda draws: _solved(models["unmixnet"], known, solver, draws), True)
     for name in ("5-NN", "extra-trees"):
         ways[f"{name}, references added to training"] = (lambda draws, n=name: added(n, known, draws), True)
@@ -144,15 +144,15 @@ def _ways(
         False,
     )
     nothing = [Draw(i, np.zeros(0, int), np.zeros((0, shares.shape[1]))) for i in range(len(known.tests))]
-    plain = {name: mapped(ask, known, nothing, "none") for name, ask in models.items()}
+    plain = {name: mapped(predict, known, nothing, "none") for name, predict in models.items()}
     level = np.stack([known.level(i) for i in range(len(known.tests))])
     plain |= {"mean": np.tile(known.shares.mean(axis=0), (len(level), 1))}
     plain |= {"unmixnet, steady state": known.law.shares(level * known.sd)}
     return ways, plain
 
 
-def _solved(ask: Ask, known: KnownSessions, solver: SolverMaps, draws: list[Draw]) -> np.ndarray:
-    return answered(ask, [solver.map(draw).apply(known.tests[draw.test]) for draw in draws])
+def _solved(predict: Predictor, known: KnownSessions, solver: SolverMaps, draws: list[Draw]) -> np.ndarray:
+    return answered(predict, [solver.map(draw).apply(known.tests[draw.test]) for draw in draws])
 
 
 def session_rows(

@@ -6,7 +6,7 @@ J = ∂y/∂latent is the Jacobian of one recording, σ the noise of each readin
 where there is none). The latent vector is (a, η): ratios a on the simplex, nuisances η (log strength, gains, offsets).
 T spans the directions that stay on the simplex, Σ δa = 0, either within the true support or among all components.
 
-A ratio of zero cannot fall, which the tangent space does not know: the bound over all components is that of the
+A ratio of zero cannot fall, which the tangent space ignores: the bound over all components is that of the
 unconstrained problem, and conservative (too large) for recordings at the boundary, which all sparse mixtures are. The
 bound of the known support is too small in turn. Gaussian errors of that size have the expected MAE √(2/π) mean sd.
 """
@@ -60,7 +60,7 @@ class Bound:
 
     Arguments:
         names: of the components, K of them.
-        sd: bound of each ratio, shape (K,); infinite where the readings do not tell, zero outside a known support.
+        sd: bound of each ratio, shape (K,); infinite where the readings leave it open, zero outside a known support.
         silent: parameters on which no reading depends; a nuisance among them keeps its prior.
     """
 
@@ -102,7 +102,7 @@ def reading_sd(counts: np.ndarray, noise_counts: np.ndarray, full_scale: float =
 
 
 def fisher(J: np.ndarray, noise_sd: np.ndarray, prior_sd: np.ndarray) -> np.ndarray:
-    """F = Jᵀ diag(1/σ²) J + diag(1/s²), shape (latents, latents); an infinite s says nothing."""
+    """F = Jᵀ diag(1/σ²) J + diag(1/s²), shape (latents, latents); an infinite s adds nothing."""
     J, noise_sd, prior_sd = (np.asarray(value, dtype=float) for value in (J, noise_sd, prior_sd))
     noise_sd = np.broadcast_to(noise_sd, J.shape[:1])
     if prior_sd.shape != J.shape[1:] or not np.all(np.isfinite(J)):
@@ -162,7 +162,7 @@ def _variances(F: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Diagonal of rows F⁻¹ rowsᵀ; infinite where a row has a part in a direction without information."""
     if not len(F):
         return np.zeros(len(rows))
-    # latents have different units: in units of their own information the spectrum tells what is singular
+    # latents have different units: in units of their own information the spectrum shows what is singular
     size = np.sqrt(np.where(np.diag(F) > 0, np.diag(F), 1))
     values, vectors = np.linalg.eigh(F / np.outer(size, size))
     parts = (rows / size) @ vectors

@@ -211,7 +211,7 @@ def calibrate_known(
 def _recipes(K: int, M: int, sessions: int, steps: int) -> Recordings:
     """In every session each substance alone at three doses, and half and half with the next.
 
-    Doses a hundred times apart tell saturation of the surface from the bend of the readout; at one dose nothing does.
+    Doses a hundred times apart separate saturation of the surface from the bend of the readout; one dose does not.
     """
     eye = np.eye(K)
     recipes = np.array([*(dose * row for dose in DOSES for row in eye), *(0.5 * (eye + np.roll(eye, 1, axis=1)))])

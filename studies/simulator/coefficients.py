@@ -1,4 +1,4 @@
-"""The coefficients of a process as named logarithms, and the combinations of them that recordings can tell."""
+"""The coefficients of a process as named logarithms, and the combinations of them that recordings determine."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from unmixnet.physics.state import Process
 from unmixnet.recordings.simulated import setting_of, true_process
 
 __all__ = [
-    "UNTOLD",
+    "UNIDENTIFIABLE",
     "CoefficientError",
     "coefficient_errors",
     "combinations",
@@ -81,7 +81,7 @@ def names_of(logs: Logs) -> list[str]:
 
 
 def combinations(logs: Logs) -> dict[str, np.ndarray]:
-    """Logarithms of what is compared: products that recordings can tell first, then the coefficients in them."""
+    """Logarithms of what is compared: identifiable products first, then the coefficients in them."""
     alone = ("lag rise", "lag recovery", "release rise", "release decay", _AIR, "amount", "k_ads", "beta", "gain")
     return {
         "amount · k_ads": logs["amount"] + logs["k_ads"],
@@ -92,7 +92,7 @@ def combinations(logs: Logs) -> dict[str, np.ndarray]:
     }
 
 
-UNTOLD = ("amount", "k_ads", "beta", "gain", "bend")
+UNIDENTIFIABLE = ("amount", "k_ads", "beta", "gain", "bend")
 """Known only in products: amount · k_ads, beta · bend, gain / bend."""
 
 
@@ -118,7 +118,7 @@ def coefficient_errors(bench: NetworkBench, model: UnMixNet) -> list[Coefficient
     # the model's signal is in standard deviations of the training rows, the true one in logits
     fitted["gain"] = fitted["gain"] + np.log(np.array(bench.prepared.preprocessing.sd))
     x_hat, x = combinations(fitted), combinations(expected)
-    errors = {name: np.abs(np.expm1(x_hat[name] - x[name])) for name in x if name not in UNTOLD}
+    errors = {name: np.abs(np.expm1(x_hat[name] - x[name])) for name in x if name not in UNIDENTIFIABLE}
     return [CoefficientError(name, e.size, float(np.median(e)), float(e.max())) for name, e in errors.items()]
 
 

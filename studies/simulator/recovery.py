@@ -1,11 +1,11 @@
-r"""Recovery of coefficients from clean data: what a recording can tell about the solver's coefficients at all.
+r"""Recovery of coefficients from clean data: what recordings determine of the solver's coefficients.
 
 Recordings of known mixtures are made by the model's own discretisation (8 cells, steps of a second) without noise; the
 logarithms of all coefficients are fitted to them by least squares through the solver, from a perturbed start.
 
     r(p) = y(p) − y_true,    J = ∂r/∂p = U S Vᵀ
 
-Directions of V whose singular value is under a tolerance are not told by any recording. They are a property of the
+Directions of V whose singular value is under a tolerance are determined by no recording. They are a property of the
 physics: the sensors see only k_ads c (an amount and a column of k_ads can be exchanged), and only β k and gain/k of a
 readout gain · ln(1 + k Σ β θ)/k. A combination is identifiable if it has no part in them.
 """
@@ -31,11 +31,11 @@ from unmixnet.simulation.simulated_nose import Setting, true_process
 __all__ = ["Combination", "Recovery", "recover"]
 
 STEPS, DT_S = 60, 1.0
-TOLD = 2e-5
-"""Singular values under this share of the largest tell nothing that a measurement could use.
+TOLERANCE = 2e-5
+"""Singular values under this share of the largest count as zero: no measurement could use them.
 
 With 12 substances and 4 sensors there are 4 values at rounding (β and k of a sensor), 12 from 1e-6 to 9e-6 (amount and
-k_ads of a substance, told apart only by the traces of gas that the surfaces take up), and then none before 3.5e-5.
+k_ads of a substance, separated only by the traces of gas that the surfaces take up), and then none before 3.5e-5.
 """
 
 
@@ -45,7 +45,7 @@ class Combination:
 
     Arguments:
         name: as printed.
-        identifiable: for each entry, whether the recordings tell it.
+        identifiable: for each entry, whether the recordings determine it.
         error: relative error of each entry after the fit.
     """
 
@@ -61,12 +61,12 @@ class Combination:
 
 @dataclass(frozen=True, eq=False)
 class Recovery:
-    """What a fit to clean data found.
+    """Result of a fit to clean data.
 
     Arguments:
         combinations: with their errors.
         singular: singular values of the Jacobian at the end, relative to the largest.
-        untold: directions that nothing tells, each by the coefficients that it moves most.
+        untold: directions that no recording determines, each by the coefficients that it moves most.
         misfit: root mean square of the residual at the start and at the end, in units of the signal.
         steps: evaluations of the fit.
     """
@@ -98,7 +98,7 @@ class Recovery:
             "worst identifiable error": self.worst,
             "untold directions": len(self.untold),
             "untold": list(self.untold),
-            "smallest told singular value": float(self.singular[self.singular >= TOLD].min()),
+            "smallest told singular value": float(self.singular[self.singular >= TOLERANCE].min()),
             "misfit before": self.misfit[0],
             "misfit after": self.misfit[1],
             "steps": self.steps,
@@ -187,7 +187,7 @@ def _report(
     problem: _RecoveryProblem, end: np.ndarray, J: np.ndarray, misfit: tuple[float, float], steps: int
 ) -> Recovery:
     _, S, Vt = np.linalg.svd(J, full_matrices=False)
-    hidden = Vt[S / S[0] < TOLD]
+    hidden = Vt[S / S[0] < TOLERANCE]
     true, fitted, base = (problem.combined(p) for p in (problem.truth, end, 0 * end))
     rows = [problem.combined(unit) for unit in np.eye(len(end))]
     combinations = []

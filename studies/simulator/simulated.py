@@ -12,7 +12,7 @@ from studies.harness.jobs import Options, config_of
 from studies.harness.variants import UNMIXNET, Classical
 from studies.harness.work import Job, Work
 from studies.simulator.bounds import recording_bounds
-from studies.simulator.coefficients import UNTOLD, coefficient_errors
+from studies.simulator.coefficients import UNIDENTIFIABLE, coefficient_errors
 from studies.simulator.recovery import recover
 from studies.states.state_scores import state_scores
 from unmixnet.inference.scores import RESAMPLES, Row
@@ -120,7 +120,7 @@ def _learned(jobs: Sequence[Job], work: Work, options: Options) -> list[dict[str
                 "seed": job.seed,
                 "states R²": [asdict(score) for score in state_scores(bench, model)],
                 "coefficients": [asdict(error) for error in coefficient_errors(bench, model)],
-                "coefficients that nothing tells": list(UNTOLD),
+                "coefficients that nothing tells": list(UNIDENTIFIABLE),
             }
 
         rows.append(

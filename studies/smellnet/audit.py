@@ -23,7 +23,7 @@ Progress = Callable[[str, int], Callable[[], None]]
 def reproduce_audit(
     root: str | Path | None, *, progress: Progress = lambda name, steps: lambda: None
 ) -> dict[str, dict[str, object]]:
-    """Audit both parts of SmellNet, and ask which components each array can tell apart."""
+    """Audit both parts of SmellNet, and compute which components each array can distinguish."""
     summaries = {}
     for name, folder in FOLDERS.items():
         report = audit_folder(load_dataset(name, root).root / folder, progress=progress)

@@ -52,7 +52,7 @@ Progress = Callable[[str, int], Callable[[], None]]
 
 
 def shipped_scores(data: Path | None, progress: Progress) -> Iterator[dict[str, Any]]:
-    """One record for each bundle and test: what `unmixnet evaluate` says."""
+    """One record for each bundle and test: the output of `unmixnet evaluate`."""
     for name, splits in SHIPPED.items():
         bundle = load_model(name)
         for split in splits:

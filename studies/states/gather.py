@@ -144,7 +144,7 @@ def _judged(world: StateWorld, jobs: list[Job], work: Work, options: Options, re
 
 
 def network_verdict(world: StateWorld, job: Job, work: Work, options: Options, recall: Recall) -> dict[str, Any]:
-    """What was found of one trained network; kept in the work folder."""
+    """The verdict on one trained network; kept in the work folder."""
 
     def make() -> dict[str, Any]:
         assert isinstance(job.variant, Network)

@@ -93,7 +93,7 @@ def own_states(bench: NetworkBench, model: UnMixNet, pieces: Sequence[Piece]) ->
 def gauged(
     own: PhysicalStates, own_train: PhysicalStates, reference: PhysicalStates, *, same_graph: bool
 ) -> PhysicalStates:
-    """States with one factor per substance, fitted on training recordings; the sensors tell concentrations up to one.
+    """States with one factor per substance, fitted on training recordings: sensors fix concentrations up to one.
 
     Concentration and flux share theirs where the graphs are the same; else the flux has a single one.
     """
@@ -188,7 +188,7 @@ def fit_projection(
     hidden, states = train
     mean = hidden.mean(axis=0) if intercept else np.zeros(hidden.shape[1])
     sd = hidden.std(axis=0)
-    # A unit that never moves says nothing; a floor keeps a test recording that does move it from exploding.
+    # A constant unit carries no information; a floor keeps a test recording that does move it from exploding.
     sd = np.where(sd > 1e-6 * max(sd.max(), 1e-30), sd, 1.0)
     b = states.mean(axis=0) if intercept else np.zeros(states.shape[1])
     X = (hidden - mean) / sd

@@ -78,7 +78,7 @@ class StateWorld:
 def make_world(name: str, simulator: FrozenSimulator, fold: StudyFold, recall: Recall, *, steps: int) -> StateWorld:
     """One of `WORLDS`, with states at the first `steps` seconds of every recording."""
     if tuple(fold.data.components) != simulator.components:
-        raise ConfigError("the simulator knows other substances", remedy="Calibrate one on smellnet-mixture")
+        raise ConfigError("the simulator has other substances", remedy="Calibrate one on smellnet-mixture")
     if name == "sips":
         return _sips(_Plan.of(fold, recall, simulator.channels), steps)
     same = simulator.chamber == portable_enose(sensors=simulator.channels)

@@ -16,7 +16,7 @@ _FORETOLD = {
 
 
 def figures_part(record: dict, name: str) -> list[str]:
-    """The picture of this name, and what is to be said about it."""
+    """The picture of this name, and its caption."""
     if name == "source":
         return [made_by(record, detail="python")]
     caption = record["captions"][name]

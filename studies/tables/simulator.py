@@ -87,10 +87,10 @@ def _coefficients(record: dict) -> list[str]:
         rows.append([name, *_recovered(clean.get(name)), *_learned(trained.get(name))])
     if not rows:
         return ["Coefficients were not compared in this run."]
-    columns = ["coefficient", "told by clean recordings", "largest error there"]
+    columns = ["coefficient", "determined by clean recordings", "largest error there"]
     lines = table([*columns, "trained: median error", "largest"], rows)
     untold = record.get("recovery from clean data", {}).get("untold directions")
-    return lines if untold is None else [*lines, "", f"Directions that no recording tells: {untold}."]
+    return lines if untold is None else [*lines, "", f"Directions that no recording determines: {untold}."]
 
 
 def _recovered(entry: dict | None) -> list[str]:
@@ -131,7 +131,7 @@ def _known(record: dict) -> list[str]:
     runs = record["known"]
     rows = []
     for groups in zip(*(entry["groups"] for entry in runs), strict=True):
-        cells = [cell for group in groups for cell in _found(group)]
+        cells = [cell for group in groups for cell in _cells(group)]
         rows.append([groups[0]["group"], str(groups[0]["entries"]), *cells])
     columns = [f"{what}, noise {entry['noise']:g}" for entry in runs for what in ("se (log)", "identifiable", "error")]
     notes = [
@@ -143,7 +143,7 @@ def _known(record: dict) -> list[str]:
     return [*table(["coefficient", "entries", *columns], rows), "", " ".join(notes)]
 
 
-def _found(group: dict) -> list[str]:
+def _cells(group: dict) -> list[str]:
     worst = group["worst identifiable error"]
     return [
         f"{group['median se']:.3f}",
@@ -197,7 +197,7 @@ def _determined(record: dict) -> list[str]:
     return [
         *table(columns, rows),
         "",
-        "Directions that the recordings hardly narrow, first the least told:",
+        "Directions that the recordings hardly narrow, the least determined first:",
         "",
         *untold,
     ]

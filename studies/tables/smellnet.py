@@ -47,7 +47,7 @@ def _pairs(record: dict) -> list[str]:
         for model in (model for model in OWN if model in means):
             about = [protocol, f"{metric}, {level}", "" if null is None else f"{null:.3f}"]
             names = [f"{model} {means[model]:.3f}", f"{best} {others[best]:.3f}"]
-            lines.append([*about, *names, *_told(compared.get((protocol, level, model, best)))])
+            lines.append([*about, *names, *_difference(compared.get((protocol, level, model, best)))])
     columns = [
         "protocol",
         "score",
@@ -66,14 +66,14 @@ def _place(protocol: str, record: dict) -> int:
     return list(dict.fromkeys(row["protocol"] for row in record["rows"])).index(protocol)
 
 
-def _told(pair: dict | None) -> list[str]:
+def _difference(pair: dict | None) -> list[str]:
     if pair is None:
         return ["not run together", "", ""]
     return [f"{pair['mean']:+.3f} [{pair['lo']:+.3f}, {pair['hi']:+.3f}]", f"{pair['p']:.3f}", str(pair["n"])]
 
 
 def _notes(facts: list[dict], study: str) -> dict[str, list[str]]:
-    """What is to be known of models, and of which."""
+    """Notes of a study, each with its models."""
     models: dict[str, list[str]] = {}
     for fact in facts:
         if fact["study"] == study and fact["note"]:

@@ -119,7 +119,7 @@ def estimates_of(
 
 
 def _remembering(provider: StateProvider) -> StateProvider:
-    """The same, asked once for windows of one size: calibration and test windows come twice."""
+    """The same provider with its last results kept: calibration and test windows come twice."""
     known: dict[tuple[int, float], np.ndarray] = {}
 
     def provide(windows: np.ndarray) -> np.ndarray:

@@ -20,7 +20,7 @@ RESAMPLES = 100
 
 @dataclass(frozen=True, eq=False)
 class GasEstimate:
-    """What a model says at the test windows.
+    """Estimates of a model at the test windows.
 
     Arguments:
         model: name.
@@ -38,7 +38,7 @@ class GasEstimate:
 
 
 def choose_threshold(ppm: np.ndarray, true_ppm: np.ndarray, largest_ppm: np.ndarray) -> np.ndarray:
-    """δ_c of each gas: the one that tells present from absent best on calibration episodes."""
+    """δ_c of each gas: the one that best separates present from absent on calibration episodes."""
     chosen = []
     for guess, truth, top in zip(ppm.T, true_ppm.T, largest_ppm, strict=True):
         grid = top * np.linspace(0.01, 0.5, 50)
@@ -52,7 +52,7 @@ def score_rows(
     """Rows of every metric; intervals by resampling episodes.
 
     Arguments:
-        gases: columns of the set points that are asked for.
+        gases: columns of the set points that are estimated.
         chamber_ppm: what was in the chamber at the test windows, where that is known.
     """
     columns = list(gases)

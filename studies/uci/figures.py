@@ -94,7 +94,7 @@ def draw_traces(forecasts: Sequence[Forecast], path: Path) -> Path:
 
 
 def draw_dynamic(shown: Sequence[tuple[Split, GasEstimate]], path: Path, *, seconds: float = 2400.0) -> Path:
-    """Concentrations of one split over some time: commanded, delayed, and what each model says."""
+    """Concentrations of one split over some time: commanded, delayed, and estimated by each model."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with figure_style():
         fig, axes = plt.subplots(2, 1, figsize=(12, 6.4), sharex=True, layout="constrained")

@@ -3,8 +3,8 @@ r"""Robust nonlinear least squares by SciPy, with the covariance of what was fit
     min_z  Σ ρ(rᵢ(z)),      ρ(r) = s² (√(1 + r²/s²) − 1) · 2        (near r²; grows like |r| beyond the scale s)
 
 is SciPy's `soft_l1`. The covariance is σ² (JᵀWJ)⁻¹ with the weights W = 1/√(1 + r²/s²): the inverse Fisher information
-of Gaussian noise, σ² the weighted residual variance. Neighbouring readings are not independent, so the caller says how
-many of them count as one.
+of Gaussian noise, σ² the weighted residual variance. Neighbouring readings are not independent, so the caller gives
+how many of them count as one.
 """
 
 from collections.abc import Callable

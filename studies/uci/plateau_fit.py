@@ -35,7 +35,7 @@ _EXCHANGE_START = np.array([np.log(5.0), np.log(20.0), np.log(200.0), -3.0, -3.0
 
 @dataclass(frozen=True, eq=False)
 class PlateauLaw:
-    """What a fit found.
+    """Result of a fit.
 
     Arguments:
         form: which parameters were free.

@@ -4,8 +4,8 @@ r"""Concentrations from plateaus: the law is inverted row by row, in time, from 
 
 Σ is the covariance of the residuals between sensors, on the rows that were fitted; left and share come from the gas
 that earlier *inferred* set points left in the chamber: no set point of the rows in question is used. c̄ and s are mean
-and sd of the set points that were fitted: where share → 0 (a set point shorter than the delay) the reading says
-nothing about it. A gas counts as present above half the smallest set point that was fitted; one that is absent has
+and sd of the set points that were fitted: where share → 0 (a set point shorter than the delay) the reading
+does not depend on it. A gas counts as present above half the smallest set point that was fitted; one that is absent has
 concentration zero.
 """
 
@@ -42,7 +42,7 @@ _STEP = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What the fitted rows say about set points, in units of SCALE_PPM, arrays (2,).
+    """Statistics of the set points of the fitted rows, in units of SCALE_PPM, arrays (2,).
 
     Arguments:
         mean, sd: of all set points.

@@ -78,12 +78,12 @@ def parameters(done: FittedTable) -> dict[str, Any]:
     return {
         "units_ppm": {gas: SCALE_PPM[gas] for gas in done.law.gases},
         "choice": [{"form": c.form.name, "error": c.error} for c in done.choices],
-        LAW: _told(done.law),
-        PLAIN: _told(done.plain),
+        LAW: _summary(done.law),
+        PLAIN: _summary(done.plain),
     }
 
 
-def _told(law: PlateauLaw) -> dict[str, Any]:
+def _summary(law: PlateauLaw) -> dict[str, Any]:
     """A law in numbers.
 
     Residuals of the sixteen sensors in one row move together, so sensors of one row count as one observation: errors

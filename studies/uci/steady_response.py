@@ -122,7 +122,7 @@ class Exchange:
         return Pools(c + (pools.m - c) * self.kept(duration_s)[:, None])
 
     def felt(self, pools: Pools) -> np.ndarray:
-        """x, what the sensors feel, shape (G,)."""
+        """x, the concentration at the sensors, shape (G,)."""
         return (1 - self.slow) * pools.m[0] + self.slow * pools.m[1]
 
     def affine(self, pools: Pools, duration_s: float) -> tuple[np.ndarray, np.ndarray]:
@@ -132,7 +132,7 @@ class Exchange:
         return left, (1 - self.slow) * (1 - kept[0]) + self.slow * (1 - kept[1])
 
     def along(self, set_points: np.ndarray, duration_s: np.ndarray, start: Pools | None = None) -> np.ndarray:
-        """x at the end of each of a sequence of set points, shape (N, G), from clean air unless told otherwise."""
+        """x at the end of each of a sequence of set points, shape (N, G), by default from clean air."""
         share = np.exp(-np.maximum(duration_s - self.delay_s, 0)[:, None] / self.tau_s)
         fast, slow = (start or Pools.clean(set_points.shape[1])).m
         x = np.empty_like(set_points, dtype=float)

@@ -85,9 +85,9 @@ def supervised_unmixnet(bundle: Bundle, *, steps: int = 1500, seed: int = 0) -> 
 
     def make(split: Split) -> StateProvider:
         frozen, gases = untrained(bundle, seed=seed), tuple(range(split.fit.series.ppm.shape[1]))
-        ask = model_windows(frozen, split.calibration)
-        trained = _trained(frozen, ask, split.fit, choose_delay(split, gases), steps, seed)
-        return lambda windows: released(encode(trained.model, ask(windows)), len(gases))
+        to_windows = model_windows(frozen, split.calibration)
+        trained = _trained(frozen, to_windows, split.fit, choose_delay(split, gases), steps, seed)
+        return lambda windows: released(encode(trained.model, to_windows(windows)), len(gases))
 
     return make
 
@@ -99,11 +99,16 @@ def released(read: Inference, gases: int) -> np.ndarray:
 
 
 def _trained(
-    frozen: Frozen, ask: Callable[[np.ndarray], np.ndarray], part: SeriesPart, delay_s: int, steps: int, seed: int
+    frozen: Frozen,
+    to_windows: Callable[[np.ndarray], np.ndarray],
+    part: SeriesPart,
+    delay_s: int,
+    steps: int,
+    seed: int,
 ) -> Frozen:
     known = part.series.delayed(part.ends, delay_s)
     with single_precision():
-        Y = jnp.asarray(ask(windows_of(part)), jnp.float32)
+        Y = jnp.asarray(to_windows(windows_of(part)), jnp.float32)
         C = jnp.asarray(known / np.maximum(known.max(axis=0), 1e-9), jnp.float32)
         params, static = eqx.partition(frozen.model, eqx.is_inexact_array)
         chain = optax.chain(

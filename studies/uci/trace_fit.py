@@ -69,7 +69,7 @@ class Prior:
 
     @classmethod
     def wide(cls, sensors: int) -> "Prior":
-        """What data sheets and the rig's description say: V/F = 60 ml / 300 ml/min, tens of seconds, factors of ten."""
+        """From data sheets and the paper on the rig: V/F = 60 ml / 300 ml/min, tens of seconds, factors of ten."""
         shared = np.log([12.0, 10.0, 2.0, 10.0, 60.0])
         row = np.array([7.5, 0.0, 0.5, 0.5, -1.0, -1.0, np.log(0.05), np.log(0.05), np.log(5.0), 0.0, 0.0])
         sd = np.array([5.0, 0.0, 2.0, 2.0, 1.5, 1.5, 1.0, 1.0, 1.0, 0.0, 0.0])
@@ -88,7 +88,7 @@ class Prior:
 
 @dataclass(frozen=True, eq=False)
 class TraceLaw:
-    """What a fit found.
+    """Result of a fit.
 
     Arguments:
         shared, sensors: parameters, shapes (5,) and (M, 11).
@@ -113,7 +113,7 @@ class TraceLaw:
 def fit_trace(
     trace: SensorTrace, prior: Prior, *, dt_s: float = 0.5, steps: int = 60, start: np.ndarray | None = None
 ) -> TraceLaw:
-    """Fit to the readings of a trace, thinned to about one a second; from the prior's mean unless told otherwise."""
+    """Fit to the readings of a trace, thinned to about one a second; by default from the prior's mean."""
     y = np.log(np.where(trace.readings > 0, trace.readings, np.nan))
     seen = np.isfinite(y)
     mean, sd = prior.mean, prior.sd

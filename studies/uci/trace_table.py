@@ -40,7 +40,7 @@ _NEVER = -9.0
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """A trace, the part that was fitted, and what each model says of the rest.
+    """A trace, the part that was fitted, and the forecasts of each model for the rest.
 
     Arguments:
         name: for the table.
@@ -120,7 +120,7 @@ def trace_rows(done: Forecast) -> list[Row]:
 
 
 def trace_parameters(done: Forecast, resamples: int = 0) -> dict[str, Any]:
-    """Time constants and rates with 95 % intervals, from the Fisher information and, if asked, by bootstrap."""
+    """Time constants and rates with 95 % intervals, from the Fisher information and, if requested, by bootstrap."""
     law = done.law
     drawn = bootstrap_trace(done.fitted, law, done.prior, resamples=resamples) if resamples else None
     names = [*SHARED_COLUMNS, *(f"{c} {s}" for s in done.trace.sensors for c in SENSOR_COLUMNS)]

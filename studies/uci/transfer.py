@@ -53,7 +53,7 @@ class Normalised:
     channels: tuple[str, ...]
 
     def __call__(self, windows: np.ndarray) -> np.ndarray:
-        """Windows as the model knows them, shape (n, 60, M)."""
+        """Windows in the units of the model, shape (n, 60, M)."""
         order = [CHANNEL_OF_TYPE.get(channel, m % 4) for m, channel in enumerate(self.channels)]
         return self.to_air + (by_type(windows) - self.air)[..., order] / self.to_sd
 
@@ -128,7 +128,7 @@ _LEAST = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Frozen:
-    """A model that is not trained any more, and how it wants its windows.
+    """A frozen model and the form of its windows.
 
     Arguments:
         model: UnMixNet or a baseline.
@@ -178,12 +178,12 @@ def untrained(bundle: Bundle, *, seed: int = 0) -> Frozen:
 
 def provider(frozen: Frozen, calibration: SeriesPart) -> StateProvider:
     """A frozen model behind the sensor normalisation that calibration windows give."""
-    ask = model_windows(frozen, calibration)
-    return lambda windows: _state(frozen, ask(windows))
+    to_windows = model_windows(frozen, calibration)
+    return lambda windows: _state(frozen, to_windows(windows))
 
 
 def model_windows(frozen: Frozen, calibration: SeriesPart) -> Callable[[np.ndarray], np.ndarray]:
-    """From windows of UCI to those that a model knows: normalised on calibration windows, at its own rate."""
+    """From windows of UCI to those of a model: normalised on calibration windows, at its own rate."""
     known = normalised(calibration, frozen.channels, frozen.air, frozen.sd)
     return lambda windows: _resampled(known(windows), frozen.rows, frozen.rate_Hz).astype(np.float32)
 

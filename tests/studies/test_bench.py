@@ -78,7 +78,7 @@ def _fake_ask(kind, **request):
 def test_command_prints_one_json_object_and_writes_the_figure(monkeypatch, tmp_path):
     from studies.__main__ import app
 
-    monkeypatch.setattr(solver, "_ask", _fake_ask)
+    monkeypatch.setattr(solver, "_in_fresh_process", _fake_ask)
     output, plot = tmp_path / "solver.json", tmp_path / "work_precision.png"
     arguments = ["bench", "solver", "--json", "--quick", "--output", str(output), "--plot", str(plot)]
     result = CliRunner().invoke(app, arguments)
@@ -94,7 +94,7 @@ def test_command_prints_one_json_object_and_writes_the_figure(monkeypatch, tmp_p
 def test_command_shows_a_table(monkeypatch):
     from studies.__main__ import app
 
-    monkeypatch.setattr(solver, "_ask", _fake_ask)
+    monkeypatch.setattr(solver, "_in_fresh_process", _fake_ask)
     result = CliRunner().invoke(app, ["bench", "solver", "--quick"])
     assert result.exit_code == 0, result.output
     assert "default" in result.stdout and "radau" in result.stdout
