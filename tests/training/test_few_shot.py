@@ -11,7 +11,8 @@ from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle import load_bundle
 from unmixnet.inference.unmix import unmix
 from unmixnet.recordings.recording import ChannelHealth, Mixture, Recording
-from unmixnet.training.few_shot import check_recordings, few_shot_config, groups_of, teach
+from unmixnet.training.few_shot import groups_of, teach
+from unmixnet.training.few_shot_config import check_recordings, few_shot_config
 
 
 def recording_of(shares: dict[str, float], seed: int, *, seconds: float = 20.0) -> Recording:

@@ -1,4 +1,4 @@
-"""Few-shot training: a small model of the user's own substances, scored on recordings that it had not seen."""
+"""Few-shot training: a small model of the user's own substances, scored on recordings that were left out."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -12,18 +12,16 @@ import numpy as np
 from jaxtyping import PyTree
 
 from unmixnet.errors import ConfigError
-from unmixnet.files.toml import check_values
 from unmixnet.inference.bundle import Bundle, load_model, save_bundle
 from unmixnet.inference.bundle.bundle import seen_recording
 from unmixnet.inference.evidence import Evidence
 from unmixnet.model.predict import single_precision
 from unmixnet.model.spec import build_model
 from unmixnet.model.unmixnet import UnMixNet
-from unmixnet.recordings.preprocessing import FULL_SCALE_COUNTS
 from unmixnet.recordings.recording import Recording
 from unmixnet.training.calibrate_bundle import calibration_of, evidence_in
-from unmixnet.training.config import TrainConfig
 from unmixnet.training.examples import Examples, gather_examples
+from unmixnet.training.few_shot_config import check_recordings, few_shot_config
 from unmixnet.training.make_bundle import few_shot_card
 from unmixnet.training.run import Prepared, prepare
 from unmixnet.training.trainer import fit
@@ -33,102 +31,18 @@ __all__ = [
     "FEW",
     "TEACHER",
     "FewShotModel",
-    "check_recordings",
-    "few_shot_config",
     "groups_of",
-    "starts_in_air",
     "teach",
     "warm_started",
 ]
 
 FEW = 12
-"""Recordings up to which each is left out by itself."""
+"""Largest number of recordings of which each is left out by itself."""
 _GROUPS = 6
-_LEAST_S, _WHOLE_S, _PIECE_S = 8.0, 60.0, 30.0
-"""Shortest recording; longest window that holds a whole release; window where the odour is there all the time."""
-_MOVES = 0.5
-"""Movement since the first second, over the spread between recordings, from which on they start in clean air."""
-
-
-def check_recordings(recordings: Sequence[Recording]) -> tuple[str, ...]:
-    """Names of the substances in order, or an error that names what is missing."""
-    names: set[str] = set()
-    for recording in recordings:
-        if recording.label is None:
-            raise ConfigError(
-                "a recording without a label cannot be trained on", where=recording.path, remedy="Leave it out"
-            )
-        names |= recording.label.support
-    if len(names) < 2 or len(recordings) < 4:
-        raise ConfigError(
-            f"{len(recordings)} recordings of {len(names)} substances, expected at least four of two",
-            remedy="Record each substance at least twice",
-        )
-    shortest = min(recordings, key=lambda recording: recording.duration_s)
-    if shortest.duration_s < _LEAST_S:
-        raise ConfigError(
-            f"the recording has {shortest.duration_s:.3g} s, expected at least {_LEAST_S:g}",
-            where=shortest.path,
-            remedy="Record for a minute, starting in clean air",
-        )
-    return tuple(sorted(names))
-
-
-def few_shot_config(recordings: Sequence[Recording], *, epochs: int, seed: int) -> TrainConfig:
-    """The small preset: whole releases if recordings start in clean air, otherwise pieces of the exposure."""
-    shortest = min(recording.duration_s for recording in recordings)
-    in_air = starts_in_air(recordings)
-    rate = min(2.0, *(recording.sample_rate_Hz for recording in recordings))
-    step = max(1.0, np.ceil(rate) / rate)
-    patch = min(4.0, shortest / 4)
-    return check_values(
-        {
-            "data": {
-                "protocol": "folder:all",
-                "baseline": "recording" if in_air else "none",
-                "response": _response(recordings, in_air),
-                "window_s": min(_WHOLE_S, 0.95 * shortest) if in_air else min(_PIECE_S, 0.9 * shortest),
-                "stride_s": 10.0,
-                "validation": 0.0,
-            },
-            "model": {
-                "rate_Hz": rate,
-                "step_s": round(step * rate) / rate,
-                "patch_s": patch,
-                "start": "clean air" if in_air else "exposed",
-                "release": "rise-decay" if in_air else "constant",
-            },
-            "training": {
-                "seed": seed,
-                "epochs": epochs,
-                "patience": epochs,
-                "batch": min(16, len(recordings)),
-                "rate": 2e-3,
-                "physics_rate": 0.3,  # few recordings: the physics must not run after their noise
-                "ema": min(0.98, 1 - 1 / epochs),
-                "mixing": "competitive",
-                "jitter_gain": 0.05,
-            },
-        },
-        TrainConfig,
-        name="few-shot training",
-    )
-
-
-def starts_in_air(recordings: Sequence[Recording]) -> bool:
-    """Whether the sensors move after the first second by as much as recordings differ."""
-    moved, ends = [], []
-    for recording in recordings:
-        rows = max(1, round(recording.sample_rate_Hz))
-        end = np.nanmean(recording.readings[-len(recording) // 3 :], axis=0)
-        moved.append(np.abs(end - np.nanmean(recording.readings[:rows], axis=0)))
-        ends.append(end)
-    spread = np.maximum(np.std(ends, axis=0), 1e-9)
-    return bool(np.median(np.max(np.array(moved) / spread, axis=1)) > _MOVES)
 
 
 def groups_of(recordings: Sequence[Recording], *, seed: int) -> list[list[int]]:
-    """Numbers of the recordings that are left out together: one by one, or in six groups that hold every recipe."""
+    """Indices of the recordings that are left out together: one by one, or in six groups stratified by recipe."""
     n = len(recordings)
     if n <= FEW:
         return [[i] for i in range(n)]
@@ -138,26 +52,16 @@ def groups_of(recordings: Sequence[Recording], *, seed: int) -> list[list[int]]:
 
 
 def _recipe(recording: Recording) -> str:
-    assert recording.label is not None, "lessons have labels"
+    assert recording.label is not None, "checked recordings have labels"
     return "+".join(sorted(recording.label.support))
 
 
-def _response(recordings: Sequence[Recording], in_air: bool) -> str:
-    """Counts of a ten-bit converter as log-conductance; other positive readings as a ratio to clean air."""
-    channels = set.intersection(*(set(recording.channels) for recording in recordings))
-    values = np.concatenate([recording.column(name) for recording in recordings for name in sorted(channels)])
-    units = {unit for recording in recordings for unit in recording.units}
-    if units <= {"counts", "unknown", ""} and np.nanmax(values) <= FULL_SCALE_COUNTS and np.nanmin(values) >= 0:
-        return "log-conductance"
-    return "log-ratio" if in_air and np.nanmin(values) > 0 else "level"
-
-
 TEACHER = "simulated"
-"""The packaged bundle that is learned from."""
+"""The packaged bundle whose networks a warm start takes."""
 
 
 def warm_started(model: UnMixNet, teacher: UnMixNet) -> UnMixNet:
-    """The model with the teacher's networks, as far as they have the same shapes; another rate has another encoder."""
+    """The model with the teacher's networks where shapes agree; at another sampling rate the encoder's do not."""
     for part in (_physics, _encoder):
         mine, theirs = part(model), part(teacher)
         if _shapes(mine) == _shapes(theirs):
@@ -199,7 +103,7 @@ class FewShotModel:
     Arguments:
         bundle: stored in `folder`.
         leave_one_out, nearest, mean: of the model, of the nearest other recording, of the mean of the others.
-        groups: how many times it was trained to find this out; as many as recordings if each was left out by itself.
+        groups: trainings behind these scores; as many as recordings if each was left out by itself.
     """
 
     bundle: Bundle
@@ -248,11 +152,11 @@ def teach(
     Arguments:
         watch: called with the stage, the steps that are done, and their number.
         epochs: of every training.
-        warm_start: begin with the networks of the shipped model of the simulated e-nose, which know how sensors answer
-            but neither these sensors nor these substances; False starts from nothing.
+        warm_start: begin with the networks of the shipped model of the simulated e-nose, trained on other sensors and
+            other substances; False starts from random weights.
 
     Up to twelve recordings are left out one by one, more of them in six groups; then the model is trained on all.
-    What is chosen (intervals, background, novelty) rests on recordings that the answering model had not seen.
+    Intervals, background and novelty are calibrated on recordings that were left out.
     """
     components = check_recordings(recordings)
     if epochs < 1:
@@ -273,7 +177,7 @@ def teach(
 
 
 class _FewShotTraining:
-    """Trainings of a few-shot model: they start alike and have arrays of one shape, so that one program serves all."""
+    """Trainings of a few-shot model, with one start and arrays of one shape, so that they share one program."""
 
     def __init__(self, recordings: Sequence[Recording], whole: Prepared, watch: Watch, warm_start: bool) -> None:
         self.recordings, self.whole, self.watch = recordings, whole, watch
@@ -303,9 +207,9 @@ class _FewShotTraining:
         ).model
 
     def without(self, group: Sequence[int], number: int, of: int) -> dict[int, Evidence]:
-        """Evidence in these recordings, by a model that never saw them."""
+        """Evidence in these recordings, by a model trained on the others."""
         rest = [i for i in range(len(self.recordings)) if i not in set(group)]
-        # A copy takes the place of what is left out: another number of recordings would be another program.
+        # Copies replace what is left out: another number of recordings would need another program.
         filled = [*rest, *np.resize(rest, len(group)).tolist()]
         known = prepare(self.whole.config, [self.recordings[i] for i in rest], (), self.whole.components)
         train = self._examples([self.recordings[i] for i in filled], known)
@@ -314,7 +218,7 @@ class _FewShotTraining:
         return dict(zip(group, self._evidence(fold, model, [self.recordings[i] for i in group]), strict=True))
 
     def bundle(self, name: str, held: list[Evidence], groups: int) -> tuple[Bundle, tuple[float, float, float]]:
-        """The model of all recordings; calibrated on the evidence of recordings that were left out."""
+        """The model trained on all recordings, calibrated on the evidence of left-out ones."""
         whole = self.whole
         model = self.train(whole, "learning")
         self.watch("finishing", 0, 1)
