@@ -1,4 +1,4 @@
-"""Training: examples from recordings, the closed-loop loss, deterministic epochs, checkpoints that survive anything.
+"""Training: examples from recordings, the closed-loop loss, deterministic epochs, atomic checkpoints.
 
 Private: import the public names from `unmixnet`.
 """

@@ -1,4 +1,4 @@
-r"""Training data that nobody recorded: mixtures of two recordings, and virtual recordings made by the solver.
+r"""Synthetic training data: mixtures of two recordings, and virtual recordings made by the solver.
 
 Two recordings are combined through competitive adsorption and readout,
 
@@ -105,7 +105,7 @@ class NuisanceSpread:
 
 
 class Leftover(eqx.Module):
-    """What calibration left of each training recording, and the ratios of that recording; n may be zero."""
+    """Calibration residual of each training recording, and its ratios; n may be zero."""
 
     values: Float[Array, "n steps M"]
     ratios: Float[Array, "n K"]
@@ -119,7 +119,7 @@ class Leftover(eqx.Module):
 
 
 class Bank(eqx.Module):
-    """Traces of the solver for mixtures nobody recorded; sessions and noise are added when one is drawn.
+    """Traces of the solver for random mixtures; sessions and noise are added when one is drawn.
 
     Arguments:
         y: at the start and after each step of the solver.
@@ -140,7 +140,7 @@ class Bank(eqx.Module):
 
 
 class Virtual(eqx.Module):
-    """A recording that nobody made, and everything that is true of it."""
+    """Virtual recordings with their true ratios, strengths and gains."""
 
     Y: Float[Array, "*B T M"]
     a: Float[Array, "*B K"]
@@ -167,7 +167,7 @@ def bank_of(
     leftover: Leftover,
     largest: int = 3,
 ) -> Bank:
-    """Solve n mixtures nobody recorded, by the global coefficients."""
+    """Solve n random mixtures with the global coefficients."""
     model = jax.lax.stop_gradient(model)
 
     def solve_mixture(key: PRNGKeyArray) -> tuple[Array, Array, Array]:

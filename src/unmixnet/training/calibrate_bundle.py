@@ -29,7 +29,7 @@ _WORTH = 0.01
 
 
 def calibration_of(prepared: Prepared, train: Sequence[Evidence], held: Sequence[Evidence]) -> Calibration:
-    """The calibration from what the model reads in training and validation recordings.
+    """The calibration from the model's evidence in training and validation recordings.
 
     Without validation recordings the ratios stay as they are, the intervals are [0, 1] and nothing is called unlike.
     """

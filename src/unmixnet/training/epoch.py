@@ -90,7 +90,7 @@ class Arrays(eqx.Module):
 
 @dataclass(frozen=True, eq=False)
 class EpochReport:
-    """What an epoch was like.
+    """Results of an epoch.
 
     Arguments:
         parts, loss: means over the steps.
@@ -262,8 +262,7 @@ def _windows(arrays: Arrays, rows: np.ndarray, window: int, draw: np.random.Gene
 
 
 def _pace(params: PyTree, factor: float) -> np.ndarray:
-    """Factor on the steps of every entry: those of the physical coefficients are longer than the encoder's, and what
-    was taken from the recordings stays, whatever the decay."""
+    """Factor on the update of every entry: `factor` for the physics, 1 for the encoder, 0 for fitted statistics."""
     if not isinstance(params, UnMixNet):
         return np.ones((), np.float32)
     ones = jax.tree.map(lambda leaf: np.full(leaf.shape, factor, np.float32), params)
@@ -274,7 +273,7 @@ def _pace(params: PyTree, factor: float) -> np.ndarray:
 
 
 def _taken(model: UnMixNet) -> tuple[Any, ...]:
-    """What an encoder has from the recordings that it was fitted to."""
+    """Tensors of an encoder that are fitted to recordings, not trained."""
     trunk = model.encoder.trunk
-    assert isinstance(trunk, Statistics), "nothing else is taken from recordings"
+    assert isinstance(trunk, Statistics), "only statistics are fitted to recordings"
     return trunk.air, trunk.mu, trunk.sigma

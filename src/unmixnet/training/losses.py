@@ -80,7 +80,7 @@ def ratio(part: Float[Array, "*n"], whole: Float[Array, "*n"]) -> Float[Array, "
 
 
 def mixture_loss(z_logits: Float[Array, " K"], a_hat: Float[Array, " K"], a: Float[Array, " K"]) -> Float[Array, ""]:
-    """Presence by cross-entropy, ratios by their total absolute error; zero for a sure and right answer."""
+    """Presence by cross-entropy, ratios by their total absolute error; zero for a confident and correct answer."""
     # BCE of a logit l is ln(1 + e^l) if the odorant is absent and ln(1 + e^−l) if it is present
     presence = jax.nn.softplus(jnp.where(a > 0, -z_logits, z_logits))
     return jnp.mean(presence) + jnp.sum(jnp.abs(a_hat - a))
@@ -142,10 +142,10 @@ def flux_residual(
     D: Float[Array, "S S"] | Float[Array, "E S S"],
     geometry: Geometry,
 ) -> Float[Array, " T"]:
-    """The residual of every step of a trajectory that another model predicts; D is positive and in force there.
+    """The residual of every step of a trajectory that another model predicts; D is positive.
 
     Not for the x that a rollout saves: that is the composition after the step, and the flux belongs to the one that
-    diffusion found. The rollout's own closure knows it.
+    diffusion found. There, use the closure that the rollout saves.
     """
     c = jnp.where(c >= jnp.sqrt(jnp.finfo(c.dtype).tiny), c, 1)  # no gas, no gradient, no residual
     return jax.vmap(lambda x, c, J: closure.ms_residual(x, c, J, D, geometry))(x, c, J)
@@ -212,7 +212,7 @@ def _reacted(
 
 
 def _on_simplex(theta: Float[Array, "M S"]) -> Float[Array, "M S"]:
-    """Coverages that a reaction can start from; a surface of nothing is empty. The defect itself is counted apart."""
+    """Coverages that a reaction can start from; one of sum zero is empty. The defect itself counts elsewhere."""
     some = jnp.where(theta < 0, 0, theta)
     total = jnp.sum(some, axis=1, keepdims=True)
     possible = total >= jnp.sqrt(jnp.finfo(theta.dtype).tiny)

@@ -53,7 +53,7 @@ def validation_scores(
     """Scores on the validation recordings, on which the model was chosen; None if there are none.
 
     Arguments:
-        evidence: what the model reads in them, in their order.
+        evidence: the model's, in their order.
     """
     held = prepared.validation
     if held is None:
@@ -88,7 +88,7 @@ def write_card(name: str, prepared: Prepared, calibration: Calibration, scores: 
         _purpose(config, prepared),
         f"Trained on {len(prepared.train)} recordings of `{config.data.protocol}` (fold {config.data.fold}, seed "
         f"{config.training.seed}); everything else was chosen on {held} further recordings"
-        + (", in whole sessions where they are known." if held else ": none, so its intervals say nothing.")
+        + (", in whole sessions where they are known." if held else ": none, so its intervals carry no information.")
         + (" Then it was trained again on all of them; scores and intervals are from before." if again else ""),
         _scores(scores),
         _use(calibration, config),
@@ -101,7 +101,7 @@ def _purpose(config: TrainConfig, prepared: Prepared) -> str:
     what = "which of" if config.data.task == "classes" else "the shares of"
     return (
         f"{config.model.name} ({config.model.size}). From {config.data.window_s:g} s of the channels "
-        f"{', '.join(prepared.preprocessing.channels)} it tells {what} {len(prepared.components)} substances: "
+        f"{', '.join(prepared.preprocessing.channels)} it estimates {what} {len(prepared.components)} substances: "
         f"{', '.join(prepared.components)}."
     )
 
@@ -140,7 +140,7 @@ def _limits(config: TrainConfig) -> str:
 
 
 def few_shot_card(name: str, prepared: Prepared, scores: tuple[float, float, float], groups: int) -> str:
-    """What it is for, what it was taught, its scores, its limits; Markdown.
+    """The card of a few-shot model: purpose, training data, scores and limits; Markdown.
 
     Arguments:
         scores: MAE of the model, of the nearest recording, of the mean.
@@ -151,14 +151,14 @@ def few_shot_card(name: str, prepared: Prepared, scores: tuple[float, float, flo
     ours, nearest, mean = scores
     return (
         f"# {name}\n\n"
-        f"{config.model.name} ({config.model.size}), taught on {n} recordings. From {config.data.window_s:.3g} s of "
-        f"{', '.join(prepared.preprocessing.channels)} it tells the shares of {', '.join(prepared.components)}.\n\n"
+        f"{config.model.name} ({config.model.size}), trained on {n} recordings. From {config.data.window_s:.3g} s of "
+        f"{', '.join(prepared.preprocessing.channels)} it estimates the shares of {', '.join(prepared.components)}.\n\n"
         f"| MAE of {n} recordings, {how} | |\n|---|---|\n"
         f"| this model | {ours:.3f} |\n| nearest other recording by mean level | {nearest:.3f} |\n"
         f"| mean of the others | {mean:.3f} |\n\n"
         "Intervals, background and novelty rest on the same left-out recordings. All of them are of the user's own "
         "sessions: on another day, or with another board, expect worse, and calibrate.\n\n"
-        "Limits. Substances that it was not taught are shared out among those that it was. Concentrations and fluxes "
+        "Limits. Substances outside its training are attributed to those in it. Concentrations and fluxes "
         "inside the chamber are implied by the model and were never measured.\n"
     )
 
@@ -168,8 +168,8 @@ def make_bundle(
 ) -> tuple[Bundle, ValidationScores | None]:
     """A bundle that is not stored yet, and its validation scores; `recordings` are all that training has read.
 
-    A model that was trained again on all recordings is calibrated by what it was before: how wrong and how surprised
-    it is by recordings that it does not know. Only where it sees the known ones is its own.
+    A model that was retrained on all recordings keeps the calibration of the model before: errors and novelty on
+    recordings outside its training. Only the reference embedding of the novelty is that of the retrained model.
     """
     known, held = (evidence_in(prepared, fit.before_refit, side) for side in (prepared.train, prepared.validation))
     calibration = calibration_of(prepared, known, held)

@@ -72,8 +72,8 @@ def calibrate_physics(
     """Fit the global coefficients to the first window of every training recording.
 
     Arguments:
-        steps: of Adam on random batches, which find the valley.
-        polish: steps of Gauss–Newton on all recordings, which go down it.
+        steps: of Adam on random batches, as a start for Gauss–Newton.
+        polish: steps of Gauss–Newton on all recordings.
     """
     n, M = arrays.traces.shape[0], arrays.traces.shape[2]
     sessions = int(np.max(np.asarray(arrays.session))) + 1
@@ -168,7 +168,7 @@ def _fine(
 def _residual(
     model: UnMixNet, Y: Float[Array, "T M"], a: Float[Array, " K"], mine: RecordingNuisances
 ) -> Float[Array, "steps M"]:
-    """What the global coefficients leave of one recording."""
+    """Residual of one recording under the global coefficients."""
     typical = eqx.tree_at(lambda i: i.log_strength, model.uninformed(), mine.log_strength)
     air = model.transduction.baseline
     y = model.reconstruct(typical, Y[0], Y.shape[0], shares=a).y
@@ -176,7 +176,7 @@ def _residual(
 
 
 def _prior(nuisances: RecordingNuisances, nuisance: NuisanceSpread) -> list[Float[Array, "*any"]]:
-    """Nuisances over their standard deviations; what has no spread is held by a narrow one."""
+    """Nuisances over their standard deviations; one without spread gets a narrow prior."""
     spread = (nuisance.strength, nuisance.gain, nuisance.offset)
     values = (nuisances.log_strength, nuisances.log_gain, nuisances.offset)
     return [value / max(sd, 1e-3) for value, sd in zip(values, spread, strict=True)]

@@ -159,10 +159,10 @@ def _shared(recordings: Sequence[Recording]) -> tuple[str, ...]:
 
 
 def clean_air(preprocessing: Preprocessing, examples: Examples) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Signal in clean air, and the direction in which each sensor answers.
+    """Signal in clean air, and the direction in which each sensor responds.
 
     With a baseline clean air is where the response is zero; without one, half a standard deviation outside the least
-    exposed recordings stands in for it. A sensor answers downwards if it moves against the mean of all sensors.
+    exposed recordings stands in for it. A sensor responds downwards if it moves against the mean of all sensors.
     """
     rows = np.concatenate([trace[:length] for trace, length in zip(examples.traces, examples.lengths, strict=True)])
     common = rows.mean(axis=1)

@@ -53,7 +53,7 @@ class ArchiveManifest:
         """Open or create it; refused while another run uses the folder, or if it holds another model's answers."""
         with _refusing(folder):
             connection = sqlite3.connect(folder / MANIFEST, isolation_level=None, timeout=0)
-            # held until the end, so that two runs never write into one folder; the system releases it if a run is killed
+            # held until the end, so that two runs never share a folder; the system releases it if a run is killed
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN EXCLUSIVE")

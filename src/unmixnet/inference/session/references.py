@@ -64,7 +64,7 @@ def _truth(bundle: Bundle, recording: Recording) -> np.ndarray:
     label: Mixture | None = recording.label
     if label is None:
         raise ConfigError(
-            "a reference has no label",
+            "a reference without a label cannot be used",
             where=recording.path,
             remedy="Label it with what was in front of the sensors, or give it as clean air",
         )

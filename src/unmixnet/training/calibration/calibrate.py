@@ -1,4 +1,4 @@
-"""Calibration in four stages on training recordings only; a finished stage is kept on disk and not done again."""
+"""Calibration in four stages on training recordings only; a finished stage is kept on disk and not repeated."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -70,7 +70,7 @@ def calibrate(
 
 
 def frozen(setup: Setup, calibrated: CalibrationFit) -> FrozenSimulator:
-    """Θ* as a simulator that cannot change; its origin holds gains and offsets of the training sessions."""
+    """Θ* as a frozen simulator; its origin holds gains and offsets of the training sessions."""
     gain, offset = np.exp(calibrated.nuisances.log_gain), calibrated.nuisances.offset
     origin = {
         "made from": "calibration",
@@ -126,7 +126,7 @@ def problem_of(setup: Setup, stage: Stage, noise: Noise) -> tuple[CalibrationPro
 
 
 def _run(setup: Setup, stage: Stage, calibrated: CalibrationFit, watch: Watch) -> CalibrationFit:
-    """One stage; Σ_Y is estimated anew from what it leaves, and a stage of several rounds then goes on with it."""
+    """One stage; Σ_Y is then estimated again from its residuals, for the next round if the stage has several."""
     total, loss = 0, float("nan")
     for round_ in range(stage.rounds):
         problem, rows = problem_of(setup, stage, calibrated.noise)

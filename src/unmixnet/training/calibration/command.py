@@ -1,4 +1,4 @@
-"""The whole command: calibrate on a protocol's training recordings, freeze, then report on what was never seen."""
+"""The whole command: calibrate on a protocol's training recordings, freeze, then report on held-out recordings."""
 
 import json
 from collections.abc import Callable
@@ -41,7 +41,7 @@ class CalibrationOutcome:
         fisher: which coefficients the recordings determine.
         scores: of the physics and of the null laws, in and out of sample.
         closure: L_phys and its parts.
-        test: recordings under test, and what the simulator plays for their recipes alone.
+        test: recordings under test, and what the simulator predicts from their recipes alone.
     """
 
     simulator: FrozenSimulator
@@ -66,7 +66,7 @@ def calibrate_protocol(
 ) -> CalibrationOutcome:
     """Calibrate and freeze into a folder, and score the simulator; with `held_out` a second one, on other sessions.
 
-    Tests are read after the simulator is frozen, and only to be compared with what it plays for their recipes.
+    Tests are read after the simulator is frozen, and only to be compared with its predictions for their recipes.
     """
     fold = protocol_fold(name, root)
     with single_precision():
@@ -106,7 +106,7 @@ def _held_out(
     watch: Watch,
     say: Callable[[str], None],
 ) -> list[Score]:
-    """Whole sessions that a second calibration, on the others, did not see; none where the data names no such split."""
+    """Scores on whole sessions, by a second calibration on the others; none where the data has no such split."""
     name = HELD_OUT.get(fold.data.name)
     if name is None or name == fold.name:
         return []

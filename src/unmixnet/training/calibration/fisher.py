@@ -11,7 +11,7 @@ standard error of its prior, and that is how it is recognised.
     weak              else
 
 Some coefficients are known only together, because the sensors see only k_ads c and only β k, gain/k of a readout
-gain · ln(1 + k Σ βθ)/k; the combinations say so. s̄, ḡ and ō are means of strengths, gains and offsets.
+gain · ln(1 + k Σ βθ)/k: hence the combinations. s̄, ḡ and ō are means of strengths, gains and offsets.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
-"""A calibrated simulator that cannot change any more: coefficients, chamber and preprocessing under one hash.
+"""A frozen calibrated simulator: coefficients, chamber and preprocessing under one hash.
 
     simulator = FrozenSimulator.load("SIM")
     reference = simulator.simulate(ratios, seconds=30)      # C*, J*, θ*, M* and the signal
 
 It is stored as safetensors and JSON under a manifest of SHA-256 sums, in the folder `frozen` inside the one that is
 named, so that reports can lie beside it. A changed byte is refused, and so is saving over it: pseudo-reference states
-of two simulators under one name would compare with nothing.
+of two simulators under one name could not be compared.
 """
 
 import json
@@ -40,7 +40,7 @@ _LARGEST = 64 << 20
 
 @dataclass(frozen=True, eq=False)
 class FrozenSimulator:
-    """Θ* with everything that is needed to play a recipe.
+    """Θ* with everything that is needed to simulate a recipe.
 
     Arguments:
         components: substances, in the order of the ratios.
@@ -108,7 +108,7 @@ class FrozenSimulator:
         exposure: np.ndarray | None = None,
         first: np.ndarray | None = None,
     ) -> Trajectories:
-        """Play n recipes, shape (n, K).
+        """Simulate n recipes, shape (n, K).
 
         Arguments:
             seconds: length of the recordings; the solver's steps that fit into it are saved.
@@ -133,12 +133,12 @@ class FrozenSimulator:
         return self._trajectories(states, air, g, o)
 
     def save(self, folder: str | Path) -> "FrozenSimulator":
-        """Write it; the one that is returned knows its hash. A folder that holds a frozen simulator is refused."""
+        """Write it, and return it with its hash. A folder that holds a frozen simulator is refused."""
         if is_frozen(folder):
             raise ArtefactError(
-                "a frozen simulator stands there and is not replaced",
+                "the folder holds a frozen simulator already, which is not replaced",
                 where=str(folder),
-                remedy="Choose another folder; states of two simulators under one name compare with nothing",
+                remedy="Choose another folder",
             )
         tensors, outline = pack_process(self.process)
         documents = {
@@ -221,7 +221,7 @@ class FrozenSimulator:
             raise ConfigError(
                 f"seconds is {seconds:g}, a step of the solver takes {self.step_s:g}",
                 where="FrozenSimulator.simulate",
-                remedy="Ask for a longer recording",
+                remedy="Simulate a longer recording",
             )
 
 

@@ -62,7 +62,7 @@ class Noise:
         return cls(np.maximum(fast, _LEAST), np.full(M, max(pooled, _LEAST)))
 
     def of_fingerprints(self, swing: np.ndarray, strength: float, gain: float, offset: float) -> "Noise":
-        """Σ of H_i: whose recordings had strengths, gains and offsets that nobody corrected; `swing` is |H − air|."""
+        """Σ of H_i: whose recordings had uncorrected strengths, gains and offsets; `swing` is |H − air|."""
         return Noise(self.fast, np.sqrt(self.level**2 + offset**2 + (strength**2 + gain**2) * swing**2))
 
     @property
@@ -106,7 +106,7 @@ def L_phys(ms_residual: np.ndarray, mass_error: np.ndarray) -> float:
 
 
 def R(off: np.ndarray) -> float:
-    """Σ of squares of what is off the prior, in its standard deviations."""
+    """Σ of squared departures from the prior, in its standard deviations."""
     return float(np.sum(np.square(off)))
 
 
@@ -123,7 +123,7 @@ class Stage:
         recordings: "pure", "mixtures" or "all".
         weights: λ of the loss.
         iterations: of Levenberg–Marquardt, at most.
-        rounds: how often they are done, each with Σ_Y as the one before left it.
+        rounds: how often they are repeated, each with Σ_Y estimated by the one before.
     """
 
     name: str
@@ -135,7 +135,7 @@ class Stage:
 
     @property
     def tag(self) -> str:
-        """All of it in words that are the same in every process; a set is printed in another order each time."""
+        """A description that is the same in every process; the order of a printed set is not."""
         return f"{self.name} {sorted(self.free)} {self.recordings} {self.weights} {self.iterations} {self.rounds}"
 
 
@@ -145,7 +145,7 @@ JOINT = PURE | MIXTURE
 
 
 def schedule(iterations: int, *, release: str, weights: CalibrationWeights | None = None) -> tuple[Stage, ...]:
-    """The stages that fit; a constant release has no time constants. The stage `freeze` is saving what they found."""
+    """The stages that fit; a constant release has no time constants. The stage `freeze` saves the result."""
     λ = weights or CalibrationWeights()
     idle = _RELEASE if release == "constant" else frozenset()
     half = max(1, iterations // 2)

@@ -68,7 +68,7 @@ def unpack_process(tensors: Mapping[str, np.ndarray], outline: Any, where: str) 
     except (KeyError, TypeError, AttributeError) as error:
         raise _unknown(f"{type(error).__name__}: {error}", where) from None
     if not isinstance(process, Process):
-        raise _unknown(f"a {type(process).__name__} stands at its head", where)
+        raise _unknown(f"its outermost law is {type(process).__name__}", where)
     return process
 
 

@@ -1,4 +1,4 @@
-"""The fit report: what the simulator explains, beside laws that know no physics, and what no recording determines."""
+"""The fit report: what the simulator explains, beside laws without physics, and what no recording determines."""
 
 from pathlib import Path
 from typing import Any
@@ -139,7 +139,7 @@ def draw_explained(values: dict[str, Any], path: Path) -> None:
 
 
 def draw_determined(values: dict[str, Any], path: Path) -> None:
-    """Standard error of every coefficient over what it was before: what lies at one was not determined."""
+    """Standard error of every coefficient over what it was before: one means not determined."""
     groups = list(dict.fromkeys(row["group"] for row in values["estimates"]))
     colours = {"determined": PALETTE[2], "weak": PALETTE[1], "not determined": MUTED}
     with figure_style():
@@ -164,7 +164,7 @@ def draw_determined(values: dict[str, Any], path: Path) -> None:
 def draw_traces(
     recordings: Recordings, guess: np.ndarray, channels: tuple[str, ...], step_s: float, path: Path
 ) -> None:
-    """Recordings (solid) and what the simulator plays for their recipes (dashed), six of them."""
+    """Six recordings (solid) and the simulator's predictions from their recipes (dashed)."""
     chosen = np.linspace(0, len(recordings) - 1, min(6, len(recordings))).astype(int)
     time_s = step_s * np.arange(1, recordings.Y.shape[1] + 1)
     with figure_style():

@@ -23,7 +23,7 @@ _WIDE = 3.0
 
 @dataclass(frozen=True, eq=False)
 class FittedLaw:
-    """A fitted law, ready to play recipes.
+    """A fitted law that predicts traces from recipes.
 
     Arguments:
         played: how it reads a recipe.
@@ -155,7 +155,7 @@ def out_of_sample(law: FittedLaw, train: Recordings, test: Recordings, where: st
 def new_sessions(
     law: FittedLaw, train: Recordings, test: Recordings, sessions: np.ndarray, *, references: int = REFERENCES
 ) -> list[Score]:
-    """On whole sessions that training does not have: as they are, and with levels from their first recordings."""
+    """On whole sessions that are not in training: as they are, and with levels from their first recordings."""
     mean, n, M = train.Y.mean(axis=(0, 1)), len(test), test.Y.shape[2]
     nothing = Nuisances.none(n, 1, M)
     plain = law.trace(_without(test), nothing)

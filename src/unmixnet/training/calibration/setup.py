@@ -89,7 +89,7 @@ class Recordings:
 
     @property
     def largest(self) -> int:
-        """Substances that a solver has to carry at once."""
+        """Largest number of substances in a recording."""
         return max(self.most, int(np.max(np.sum(self.ratios > 0, axis=1), initial=1)))
 
     def active(self) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +117,7 @@ class Setup:
         name: of the protocol.
         components: substances, K of them.
         jar: the chamber and how a recording begins.
-        train: training recordings; nothing else is ever looked at.
+        train: training recordings; nothing else is used.
         air: signal in clean air, where the prior of b lies.
         rate_Hz: of the traces.
         nuisance: prior of the nuisances.
@@ -160,7 +160,7 @@ class ProtocolFold:
 
     Arguments:
         train: what a calibration sees.
-        test: what it never sees; a report plays its recipes.
+        test: for the report alone, which predicts their traces from their recipes.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""The parameter set Θ of the supplement as logarithms, and what is known of it before any recording."""
+"""The parameter set Θ of the supplement as logarithms, and its prior."""
 
 import math
 from collections.abc import Sequence

@@ -5,7 +5,7 @@ r"""Pseudo-reference states of simulated recordings, and the scalar trajectories
     θ*_{m,i}(t_n)                          coverage of sensor m by substance i [–]
     M*_i(t_n) = Σ_v N_{v,i}(t_n)           moles of substance i in the gas of the whole chamber [mol]
 
-t_n are the ends of the solver's steps, n = 1 … T. They say what an assumed closure implies, not what was measured.
+t_n are the ends of the solver's steps, n = 1 … T. They are implied by the assumed closure, not measured.
 """
 
 from dataclasses import dataclass
@@ -95,7 +95,7 @@ SAVED = ("N", "J", "theta", "y", "closure")
 
 
 class Run(eqx.Module):
-    """How a process is run: the chamber, the step, and what stands in the chamber at t = 0.
+    """How a process is run: the chamber, the step, and the state of the chamber at t = 0.
 
     Arguments:
         exposed: whether a recording starts with the odour present; else in clean air.
@@ -172,7 +172,7 @@ def fastest(process: Process) -> float:
 
 
 def hastened(process: Process, velocity_m_s: np.ndarray) -> float:
-    """How much faster than in the drawing of the chamber the gas flows, at most."""
+    """Largest velocity over the largest one of the chamber's description."""
     if not isinstance(process.flow, Velocities) or not np.any(velocity_m_s):
         return 1.0
     return float(np.max(np.abs(np.asarray(process.flow.velocity))) / np.max(np.abs(velocity_m_s)))
