@@ -91,7 +91,7 @@ class Answers:
 
 
 def _read(file: Path, name: str) -> "Recording":
-    """The recording; a refusal names the file as the user does."""
+    """The recording; a refusal names the file as the user named it."""
     from unmixnet.recordings.reader import read_recording
 
     shown = clipped(printable(name), 120) or "file"

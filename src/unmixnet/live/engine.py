@@ -25,7 +25,7 @@ from unmixnet.inference.unmix import solver_of
 from unmixnet.inference.window import WindowModel
 from unmixnet.live.estimate import NOTHING, STATUS, WARMING, Estimate
 from unmixnet.live.exposure import ONSET_SHARE, Exposure, ExposureDetector
-from unmixnet.live.messages import answer_words, drift_words, gap_words, listening_words, settling_words
+from unmixnet.live.messages import answer_words, collecting_words, drift_words, gap_words, settling_words
 from unmixnet.live.sample import Sample
 from unmixnet.live.windows import Bins, LiveWindow, filled, start_bins, stretched
 from unmixnet.recordings.preprocessing import BaselineMethod, Preprocessing, Response
@@ -135,7 +135,7 @@ class Engine:
         )
 
     def _lag(self, threshold: float) -> int:
-        """Bins from a release until the sensors notice it, as the model's own physics gives them."""
+        """Bins from a release until the sensors respond, as the model's own physics gives them."""
         if not self.anchored:
             return 0
         return max(self.model.departure_rows(ONSET_SHARE * threshold) - round(_LATE_S * self.rate_Hz), 0)
@@ -150,7 +150,7 @@ class Engine:
         return EngineState(start_bins(self.window + round(_LEAD_S * self.rate_Hz), len(self.columns), self.rate_Hz))
 
     def clean_air(self, state: EngineState) -> EngineState:
-        """The user says that the air is clean now: the level of the last seconds is the baseline."""
+        """Declare the air clean: the level of the last seconds becomes the baseline."""
         if not np.isfinite(state.bins.g[-self.detector.settling :]).any(axis=0).all():
             return state
         return replace(state, exposure=self.detector.settled(state.exposure, state.bins), held=None)
@@ -188,14 +188,14 @@ class Engine:
         window = self._window(state)
         needed = _FIRST_ANSWER * self.window if self.anchored else self.window
         own_level = self.preprocessing.baseline is BaselineMethod.RECORDING
-        if window.heard < needed and (exposed or not self.anchored):
-            words = listening_words(window.heard / self.rate_Hz, needed / self.rate_Hz, exposed=exposed)
+        if window.received < needed and (exposed or not self.anchored):
+            words = collecting_words(window.received / self.rate_Hz, needed / self.rate_Hz, exposed=exposed)
             return self._warming(time_s, words, drift if own_level else ()), state
         if window.missing > _MOST_MISSING:
-            known = own_level or window.heard >= needed
+            known = own_level or window.received >= needed
             return self._warming(time_s, gap_words(window.worst, window.missing), drift if known else ()), state
         estimate = self._answered(time_s, state, window)
-        if not own_level and (estimate.status != NOTHING or window.heard < needed):
+        if not own_level and (estimate.status != NOTHING or window.received < needed):
             drift = ()  # the sensors may have settled in an odour: only clean air has a clean-air level
         against = "where it was when this session began" if own_level else "that of the training"
         words = (*estimate.words, *drift_words(self.preprocessing.channels, drift, against))
@@ -226,7 +226,7 @@ class Engine:
         bins, now = state.bins, state.exposure
         anchored = self.anchored and now.onset is not None
         oldest = bins.closed - bins.kept
-        # what the sensors did before they settled says nothing about the air
+        # signals from before the sensors settled carry no information about the air
         begin = max(now.onset or 0, oldest) if anchored else max(bins.closed - self.window, oldest, now.since)
         end = min(begin + self.window, bins.closed)
         rows = slice(begin - bins.closed + len(bins.g), end - bins.closed + len(bins.g))
@@ -235,13 +235,13 @@ class Engine:
         signal = self.preprocessing.standardised(self.scale.respond(g, baseline))
         if self.session is not None:
             signal = self.session.apply(signal)
-        heard, time_s = len(signal), bins.time_s[rows]
-        if heard < self.window:
+        received, time_s = len(signal), bins.time_s[rows]
+        if received < self.window:
             signal, time_s = stretched(signal, time_s, self.window, self.rate_Hz, before=not anchored)
         over_s = (bins.closed - begin - self.window) / self.rate_Hz
         worst = int(np.argmax(missing)) if len(missing) else 0
         name = self.preprocessing.channels[worst]
-        return LiveWindow(signal.astype(np.float32), time_s, baseline, heard, over_s, float(missing[worst]), name)
+        return LiveWindow(signal.astype(np.float32), time_s, baseline, received, over_s, float(missing[worst]), name)
 
     def _baseline(self, now: Exposure, first: np.ndarray) -> np.ndarray | None:
         """As the preprocessing takes it: what the bundle brings along, or the first row of the exposure or window."""
@@ -253,7 +253,7 @@ class Engine:
 
     def _answered(self, time_s: float, state: EngineState, window: LiveWindow) -> Estimate:
         """The estimate of a window; of one that is held only the words change."""
-        spans = (min(window.heard, self.window) / self.rate_Hz, self.window / self.rate_Hz)
+        spans = (min(window.received, self.window) / self.rate_Hz, self.window / self.rate_Hz)
         waited_s = max(window.over_s, 0.0) if self.anchored else 0.0
         held = state.held
         if held is not None and held.answer is not None:
@@ -261,9 +261,9 @@ class Engine:
             return replace(held, time_s=time_s, waited_s=waited_s, words=words)
         reply = self.model.answer(Trace(window.signal, window.time_s), path="live")
         answer, step = reply.answer, -1
-        if window.heard < self.window and answer.verdict is not Verdict.NOTHING:
-            steps = max(1, min(len(answer.time_s), (window.heard - 1) // self.model.rows_per_step))
-            answer, step = _partial_answer(answer, steps, window.heard / self.window), steps - 1
+        if window.received < self.window and answer.verdict is not Verdict.NOTHING:
+            steps = max(1, min(len(answer.time_s), (window.received - 1) // self.model.rows_per_step))
+            answer, step = _partial_answer(answer, steps, window.received / self.window), steps - 1
         return Estimate(
             time_s,
             STATUS[answer.verdict],
@@ -277,7 +277,7 @@ class Engine:
             reconstructed=self._readings(window, answer.reconstructed),
             states=reply.states(step),
             closure=answer.closure,
-            heard=min(window.heard / self.window, 1.0),
+            heard=min(window.received / self.window, 1.0),
             waited_s=waited_s,
             words=answer_words(answer, *spans, waited_s=waited_s),
             answer=answer,

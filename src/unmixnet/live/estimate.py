@@ -1,4 +1,4 @@
-"""An estimate: what the engine says of the air now."""
+"""An estimate of what is in the air now."""
 
 import math
 from dataclasses import dataclass, field
@@ -32,10 +32,10 @@ class Estimate:
             the samples, and its times.
         states: the chamber now.
         closure: how well the laws close.
-        drift: departure of each channel's clean-air level from the one that the bundle knows; where it knows none,
+        drift: departure of each channel's clean-air level from that in the bundle; where it has none,
             from the first of this session [sd of the training signal]; empty until there is a clean-air level.
         heard: share of a window that the estimate rests on.
-        waited_s: time since a whole window was heard, where the answer is held until the air is clean again [s].
+        waited_s: time since a whole window was received, where the answer is held until the air is clean again [s].
         words: plain sentences, the headline first.
         answer: everything, as `unmix` gives it for a file; None while it warms up.
     """
@@ -62,7 +62,7 @@ class Estimate:
     answer: Answer | None = field(default=None, repr=False)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values; a number that does not exist is null."""
+        """Plain values; NaN and infinity become null."""
         return {
             "time_s": round(self.time_s, 4),
             "status": self.status,

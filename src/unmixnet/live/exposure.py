@@ -52,7 +52,7 @@ class ExposureDetector:
         sd: of the training signal.
         threshold: departure that is an exposure [sd].
         rate_Hz: of the bins.
-        lag: bins from a release until the sensors notice it.
+        lag: bins from a release until the sensors respond.
     """
 
     scale: ResponseScale

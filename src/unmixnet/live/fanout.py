@@ -28,7 +28,7 @@ class PageMessage:
 
 
 def encode(kind: str, value: Any) -> PageMessage:
-    """A message of plain values; a number that does not exist must be None, since JSON has no NaN."""
+    """A message of plain values; NaN must be None, since JSON has no NaN."""
     return PageMessage(kind, json.dumps(value, allow_nan=False, separators=(",", ":")))
 
 

@@ -198,7 +198,7 @@ class Live:
         self.fanout.send(await self.in_recorder_thread(self.recorder.mark, "mark", text))
 
     async def clean_air(self) -> None:
-        """Tell the engine that the air is clean now."""
+        """Declare the air clean now."""
         if not self.recorder.channels:
             raise UnmixError("there are no samples yet", remedy="Wait for the first one")
         self.fanout.send(await self.in_recorder_thread(self.recorder.clean_air))

@@ -118,7 +118,7 @@ REASONS = (
     NOT_YET := "the channels are not known yet",
     CUT := "the first line after connecting may be cut",
     OTHER_CHANNELS := "other channels than the lines before",
-    NOT_A_NUMBER := "a reading that is no number",
+    NOT_A_NUMBER := "a reading that is not a number",
     BAD_NAME := "channel names that cannot be used",
 )
 """Every reason for which a line is rejected."""
@@ -133,7 +133,7 @@ _CLOCKS |= dict.fromkeys(["time_s", "t_s", "seconds", "timestamp_s"], 1000.0)
 
 
 class _LineError(Exception):
-    """A line that is no sample; never leaves this module."""
+    """A line that is not a sample; never leaves this module."""
 
 
 class LineParser:
@@ -156,7 +156,7 @@ class LineParser:
         self._first = True
 
     def connected(self) -> None:
-        """Say that the next line is the first of a connection, and may be cut."""
+        """Mark the next line as the first of a connection, which may be cut."""
         self._first = True
 
     def parse(self, raw: bytes, host_s: float) -> Sample | Rejected | None:
@@ -276,7 +276,7 @@ def _text(raw: bytes) -> str:
 
 
 def _number(text: str) -> float:
-    """A reading; NaN where the board says that there is none, or writes a size that no sensor has."""
+    """A reading; NaN where the board reports none, or a value that no sensor has."""
     text = text.strip()
     if _NUMBER.fullmatch(text):
         value = float(text)

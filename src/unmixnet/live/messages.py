@@ -9,7 +9,7 @@ from unmixnet.inference.report import Answer, Verdict
 from unmixnet.inference.report.formatting import clipped, factor
 from unmixnet.inference.report.words import caution, familiarity_words, fit_words, headline, strength_words
 
-__all__ = ["answer_words", "drift_words", "gap_words", "listening_words", "settling_words"]
+__all__ = ["answer_words", "collecting_words", "drift_words", "gap_words", "settling_words"]
 
 _DRIFTED = 0.5
 """Departure of a clean-air level that is worth a sentence [sd of the training signal]."""
@@ -20,10 +20,10 @@ def settling_words(seconds: float) -> tuple[str, ...]:
     return ("Warming up", f"The sensors are still settling, {seconds:.0f} s so far; leave them in clean air.")
 
 
-def listening_words(heard_s: float, needed_s: float, *, exposed: bool) -> tuple[str, ...]:
+def collecting_words(received_s: float, needed_s: float, *, exposed: bool) -> tuple[str, ...]:
     """While there is too little signal for an answer."""
     first = "Something is in the air" if exposed else "Warming up"
-    return (first, f"Listening: {heard_s:.0f} s of the {needed_s:.0f} s that a first answer needs.")
+    return (first, f"Collecting signal: {received_s:.0f} s of the {needed_s:.0f} s that a first answer needs.")
 
 
 def gap_words(channel: str, lost: float) -> tuple[str, ...]:
@@ -31,18 +31,18 @@ def gap_words(channel: str, lost: float) -> tuple[str, ...]:
     return ("Waiting for readings", f"{lost:.0%} of the readings of {clipped(printable(channel), 40)} are missing.")
 
 
-def answer_words(answer: Answer, heard_s: float, whole_s: float, *, waited_s: float) -> tuple[str, ...]:
+def answer_words(answer: Answer, received_s: float, whole_s: float, *, waited_s: float) -> tuple[str, ...]:
     """The headline, and how far to trust it.
 
     Arguments:
-        heard_s, whole_s: how much of a window was heard.
+        received_s, whole_s: length of the window received so far, and of a whole one.
         waited_s: time since the window was full, where the answer is held until the air is clean again.
     """
     words = [headline(answer)]
-    if answer.verdict is not Verdict.NOTHING and heard_s < whole_s:
-        words.append(f"Heard {heard_s:.0f} of {whole_s:.0f} s; the intervals are wider until then.")
+    if answer.verdict is not Verdict.NOTHING and received_s < whole_s:
+        words.append(f"{received_s:.0f} of {whole_s:.0f} s received; the intervals are wider until then.")
     if waited_s > 0:
-        words.append(f"This was heard in the first {whole_s:.0f} s; waiting for the air to clear.")
+        words.append(f"Estimated from the first {whole_s:.0f} s; waiting for the air to clear.")
     if answer.verdict is Verdict.NOTHING:
         words.append(_quiet_words(answer))
     else:

@@ -34,7 +34,7 @@ class Counts:
     Arguments:
         received: rows and lines from the source.
         stored: rows that are on the disk.
-        rejected: lines that are no row, and rows for which the backlog had no room.
+        rejected: lines that are not rows, and rows for which the backlog had no room.
         waiting: rows that are in memory only.
     """
 
@@ -107,7 +107,7 @@ _MOST_IN_MESSAGE = 60
 RETRY_S = 1.0
 """Time [s] between attempts to write to a store that could not be written."""
 _STORE_FAILED = "The store failed; the terminal shows why."
-_STRAY = "it is no row of this session"
+_STRAY = "it is not a row of this session"
 _log = logging.getLogger("unmixnet.live")
 
 
@@ -115,7 +115,7 @@ class Recorder:
     """The recorder. Only one thread may call it; its numbers may be read from any.
 
     A store that cannot be written, such as one on a full disk, ends nothing: rows wait in the backlog, the page shows
-    them, and `problem` says why they are not on the disk.
+    them, and `problem` is the reason why they are not on the disk.
 
     Arguments:
         store: where samples go first.
@@ -216,7 +216,7 @@ class Recorder:
         return self._unmix(list(self.samples))[-1:]
 
     def clean_air(self) -> PageMessage:
-        """The user says that the air is clean now: the engine takes the level of the last seconds for its baseline."""
+        """Declare the air clean: the engine takes the level of the last seconds as its baseline."""
         if self._engine is not None:
             self._state = self._engine.clean_air(self._state)
         return self.mark("air", "the air is clean")

@@ -38,7 +38,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A line that is no sample: counted, never fatal.
+    """A line that is not a sample: counted, never fatal.
 
     Arguments:
         reason: one of a few fixed texts, so that they can be counted.

@@ -100,7 +100,7 @@ class StoreFile:
         self.close()
 
     def check(self) -> str:
-        """What SQLite says of the integrity of the file: "ok", or the first fault."""
+        """Result of SQLite's integrity check: "ok", or the first fault."""
         return self._read("PRAGMA integrity_check(1)")[0][0]
 
     def _read(self, query: str, values: Sequence[Any] = ()) -> list[tuple]:
@@ -126,7 +126,7 @@ class StoreFile:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables of a new file, check those of an old one, and ask for durable commits."""
+    """Make the tables of a new file, check those of an old one, and make commits durable."""
     application = connection.execute("PRAGMA application_id").fetchone()[0]
     version = connection.execute("PRAGMA user_version").fetchone()[0]
     tables = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]

@@ -168,15 +168,15 @@ def _teach(out: "Connection", name: str, recordings: "list[Recording]", place: s
     """The child process: teach, and report progress."""
     if hasattr(os, "nice"):
         os.nice(10)  # the recorder comes first
-    from unmixnet.training.few_shot import EPOCHS, teach
+    from unmixnet.training.few_shot import EPOCHS, train_few_shot
 
     def watch(stage: str, done: int, of: int) -> None:
         out.send(("progress", {"stage": stage, "done": done, "of": of}))
 
     try:
-        taught = teach(recordings, name=name, folder=Path(place), watch=watch, epochs=epochs or EPOCHS)
+        taught = train_few_shot(recordings, name=name, folder=Path(place), watch=watch, epochs=epochs or EPOCHS)
         summary = taught.to_json()
-        summary.pop("bundle")  # a path on this machine, which no page needs to know
+        summary.pop("bundle")  # a path on this machine, which is not for the page
         out.send(("taught", summary))
     except UnmixError as error:
         out.send(("failed", str(error)))

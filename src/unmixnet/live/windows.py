@@ -115,7 +115,7 @@ class LiveWindow:
         signal: shape (window, M), standardised and calibrated; rows that are still to come repeat the last one.
         time_s: of each row.
         baseline: clean-air readings that it is relative to; None where there are none.
-        heard: rows that were received.
+        received: rows so far, without the repeated ones.
         over_s: time since the window was full [s]; negative before.
         missing: largest share of a channel's readings that was missing; `worst`: that channel.
     """
@@ -123,7 +123,7 @@ class LiveWindow:
     signal: np.ndarray
     time_s: np.ndarray
     baseline: np.ndarray | None
-    heard: int
+    received: int
     over_s: float
     missing: float
     worst: str

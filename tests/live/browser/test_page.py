@@ -182,8 +182,8 @@ def test_a_file_that_is_no_recording_is_refused_in_words(page, tmp_path, log):
     tab(page, "file")
     (tmp_path / "poem.txt").write_text("shall I compare thee\n")
     page.set_input_files("#file-input", str(tmp_path / "poem.txt"))
-    page.wait_for_selector("#file-told.bad")
-    assert "poem.txt" in page.inner_text("#file-told") and "/tmp" not in page.inner_text("#file-told")
+    page.wait_for_selector("#file-status.bad")
+    assert "poem.txt" in page.inner_text("#file-status") and "/tmp" not in page.inner_text("#file-status")
     log.errors[:] = [error for error in log.errors if "409" not in error]  # Chromium notes every refusal
 
 

@@ -2,7 +2,7 @@
 
 import * as calibrate from "./calibrate.js";
 import { Chamber } from "./chamber.js";
-import { $, say, show, toast } from "./dom.js";
+import { $, setText, show, toast } from "./dom.js";
 import * as file from "./file.js";
 import { Gauges, drawLaws } from "./gauges.js";
 import { factor, unbroken } from "./numbers.js";
@@ -34,7 +34,7 @@ file.start();
 
 // ---------------------------------------------------------------- the stream
 
-const heard = {
+const handlers = {
   state(value) {
     if (state?.source.problem && !value.source.problem) toast("Every reading that waited is saved.");
     state = value;
@@ -54,7 +54,7 @@ const heard = {
     soon();
   },
   samples(value) {
-    const last = samples.time_s.at(-1) ?? -Infinity; // the past that came first may hold some of these already
+    const last = samples.time_s.at(-1) ?? -Infinity; // the history that came first may hold some of these already
     const from = value.time_s.findIndex((time) => time > last);
     if (from < 0) return;
     samples.time_s.push(...value.time_s.slice(from));
@@ -92,18 +92,18 @@ function count({ stored, rejected, waiting, rate_Hz }) {
 
 function connect() {
   const stream = new EventSource("/api/stream");
-  for (const [kind, act] of Object.entries(heard)) stream.addEventListener(kind, (event) => act(JSON.parse(event.data)));
+  for (const [kind, act] of Object.entries(handlers)) stream.addEventListener(kind, (event) => act(JSON.parse(event.data)));
   stream.addEventListener("error", () => {
     $("dot").className = "pulse off";
-    say($("source"), "the server does not answer; trying again");
+    setText($("source"), "the server does not answer; trying again");
     if (stream.readyState === EventSource.CLOSED) setTimeout(again, 3000);
   });
 }
 
-// A server that was started anew does not know this browser any more.
+// A restarted server has no session for this browser.
 async function again() {
   const answer = await fetch("/api/state").catch(() => null);
-  if (answer?.status === 401) say($("source"), "the server was started anew: open the new link from its terminal");
+  if (answer?.status === 401) setText($("source"), "the server was restarted: open the new link from its terminal");
   else connect();
 }
 
@@ -135,20 +135,20 @@ function drawSource() {
   $("dot").className = `pulse ${live ? "on" : status === "lost" ? "off" : ""}`;
   const counts = stored ? ` · ${channels.length} sensors at ${factor(rate_Hz)} Hz · ${stored.toLocaleString("en")} samples` : ` · ${status}`;
   const bad = rejected ? ` · ${rejected.toLocaleString("en")} bad lines` : "";
-  say($("source"), `${name}${counts}${bad}${stored && !live ? ` · ${status}` : ""}`);
+  setText($("source"), `${name}${counts}${bad}${stored && !live ? ` · ${status}` : ""}`);
   drawUnstored();
-  say($("unit"), state.source.unit || "unknown");
-  say($("model"), `Model: ${state.model.name}, ${state.model.components.length} components.`);
+  setText($("unit"), state.source.unit || "unknown");
+  setText($("model"), `Model: ${state.model.name}, ${state.model.components.length} components.`);
 }
 
-// The disk may be full: what was received waits, and somebody should know.
+// Rows that wait in memory while the store cannot be written, e.g. on a full disk.
 function drawUnstored() {
   const { problem, waiting, room } = state.source;
   show($("unstored"), Boolean(problem));
   if (!problem) return;
   const many = (number) => number.toLocaleString("en");
-  say($("unstored-text"), problem);
-  say($("unstored-count"), waiting < room
+  setText($("unstored-text"), problem);
+  setText($("unstored-count"), waiting < room
     ? `${many(waiting)} rows wait in memory and are saved as soon as that is possible; there is room for ${many(room)}. Do not stop the program until then.`
     : `${many(waiting)} rows wait in memory and no more can: new readings are lost until the others are saved.`);
 }
@@ -156,8 +156,8 @@ function drawUnstored() {
 function drawTrouble() {
   const { problem } = state.model;
   show($("problem"), Boolean(problem));
-  say($("problem-title"), "The sensors are recorded, but the model cannot read them");
-  say($("problem-text"), problem);
+  setText($("problem-title"), "The sensors are recorded, but the model cannot read them");
+  setText($("problem-text"), problem);
 }
 
 function drawEstimate() {
@@ -166,7 +166,7 @@ function drawEstimate() {
   const names = state.model.components;
   const nothing = estimate.status === "nothing";
   const known = estimate.ratios?.length === names.length && !nothing;
-  bars.draw(known ? names.map((name, k) => componentOf(name, k)) : [], estimate.status === "mixture", nothing ? "There is too little signal to speak of shares." : undefined);
+  bars.draw(known ? names.map((name, k) => componentOf(name, k)) : [], estimate.status === "mixture", nothing ? "Too little signal to estimate shares." : undefined);
   gauges.draw({ ...estimate, channels: state.source.channels });
   if (estimate.states) chamber.draw({ ...estimate.states, sensors: state.model.channels }, !nothing);
   drawLaws($("laws"), estimate.closure);
@@ -181,15 +181,15 @@ function drawWords() {
   const { model, source } = state;
   if (estimate) {
     const [first, ...rest] = estimate.words;
-    say($("kicker"), estimate.waited_s > 0 ? "Heard since the air was last clean" : "Now in the air");
-    say($("headline"), unbroken(first));
-    say($("lead"), unbroken(rest.slice(0, 2).join(" ")));
+    setText($("kicker"), estimate.waited_s > 0 ? "Since the air was last clean" : "Now in the air");
+    setText($("headline"), unbroken(first));
+    setText($("lead"), unbroken(rest.slice(0, 2).join(" ")));
   } else if (source.stored) {
-    say($("headline"), model.problem ? "Recording without a model" : model.ready ? "Warming up" : "Opening the model");
-    say($("lead"), model.problem ? "" : "The sensors are already being recorded.");
+    setText($("headline"), model.problem ? "Recording without a model" : model.ready ? "Warming up" : "Opening the model");
+    setText($("lead"), model.problem ? "" : "The sensors are already being recorded.");
   } else if (source.rejected) {
-    say($("headline"), "The board talks, but not in readings");
-    say($("lead"), "None of its lines could be read as numbers with names. The usual cause is another speed: try --baud, as the board’s program sets it.");
+    setText($("headline"), "The board sends lines, but no readings");
+    setText($("lead"), "None of its lines could be read as named numbers. The usual cause is a wrong baud rate: set --baud as the board’s program does.");
   }
 }
 

@@ -36,10 +36,10 @@ export class Chamber {
       disc.setAttribute("fill-opacity", (0.06 + 0.94 * (ppm / most)).toFixed(3));
       title.textContent = `${states.cells[v]}: ${factor(ppm)} ppm implied`;
     });
-    this.rings.forEach(({ m, ring, told, around }) => {
+    this.rings.forEach(({ m, ring, coverage, around }) => {
       const taken = Math.min(Math.max(states.coverage[m] ?? 0, 0), 1);
       ring.setAttribute("stroke-dasharray", `${(around * taken).toFixed(1)} ${around.toFixed(1)}`);
-      told.textContent = percent(taken);
+      coverage.textContent = percent(taken);
     });
   }
 
@@ -54,7 +54,7 @@ export class Chamber {
     this.discs = places.map((place, v) => this.disc(v, place, radius));
     this.rings = [];
     const words = places.flatMap((place, v) => this.labels(states, v, place, radius, sheet));
-    drawing.append(...this.lines.map((one) => one.group), ...this.discs.map((one) => one.group), ...this.rings.flatMap((one) => one.circles), ...words);
+    drawing.append(...this.lines.map((shape) => shape.group), ...this.discs.map((shape) => shape.group), ...this.rings.flatMap((ring) => ring.circles), ...words);
     this.host.replaceChildren(drawing);
   }
 
@@ -82,10 +82,10 @@ export class Chamber {
     const text = svg("text", { x: cx, y: above ? cy - beyond - lift : cy + beyond + 11 });
     for (const [i, m] of seated.entries()) {
       const r = radius + 5 + 6 * i;
-      const told = svg("tspan", { class: "taken-told", ...apart });
+      const coverage = svg("tspan", { class: "coverage", ...apart });
       const ring = svg("circle", { class: "ring taken", cx, cy, r, transform: `rotate(-90 ${cx} ${cy})` });
-      this.rings.push({ m, ring, told, around: 2 * Math.PI * r, circles: [svg("circle", { class: "ring", cx, cy, r }), ring] });
-      text.append(svg("tspan", { class: "cell-name", x: cx, dy: i ? 15 : 0 }, clip(states.sensors[m] || "(no name)", 9)), told);
+      this.rings.push({ m, ring, coverage, around: 2 * Math.PI * r, circles: [svg("circle", { class: "ring", cx, cy, r }), ring] });
+      text.append(svg("tspan", { class: "cell-name", x: cx, dy: i ? 15 : 0 }, clip(states.sensors[m] || "(no name)", 9)), coverage);
     }
     if (!seated.length) text.append(svg("tspan", { class: "cell-name" }, clip(states.cells[v], 12)));
     return [text];

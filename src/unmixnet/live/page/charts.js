@@ -11,7 +11,7 @@ const mmss = (value) => {
   return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, "0")}`;
 };
 
-// A chart that redraws on resize and when the colours change. `options()` is asked anew each time.
+// A chart that redraws on resize and when the colours change. `options()` is called each time.
 export class Chart {
   constructor(host, height, options) {
     Object.assign(this, { host, height, options, data: null, plot: null });

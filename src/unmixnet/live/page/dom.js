@@ -26,7 +26,7 @@ export function show(element, visible) {
   element.hidden = !visible;
 }
 
-export function say(element, text) {
+export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
@@ -34,26 +34,26 @@ let hiding = 0;
 
 export function toast(text) {
   const box = $("toast");
-  say(box, text);
+  setText(box, text);
   show(box, true);
   clearTimeout(hiding);
   hiding = setTimeout(() => show(box, false), 6000);
 }
 
-// A request that changes something; what stands in its way is told in the server's words.
-export async function ask(path, body = {}, method = "POST") {
+// A request that changes something; the error of a refused one has the server's message.
+export async function request(path, body = {}, method = "POST") {
   const answer = await fetch(path, { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-  return told(answer);
+  return resultOf(answer);
 }
 
-export async function told(answer) {
+export async function resultOf(answer) {
   const value = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Error(value.error || `The server answered ${answer.status}.`);
   return value;
 }
 
-// Do something for a click or a form, and tell what went wrong.
-export function doing(act) {
+// An event handler for a click or a form that shows errors as a toast.
+export function handled(act) {
   return async (event) => {
     event?.preventDefault();
     try {

@@ -1,6 +1,6 @@
 // A whole recording, from a file or from the list: its answer, and the report on it.
 
-import { $, ask, doing, say, show, told } from "./dom.js";
+import { $, handled, request, resultOf, setText, show } from "./dom.js";
 import { unbroken } from "./numbers.js";
 import { Bars } from "./shares.js";
 import { Traces } from "./traces.js";
@@ -14,7 +14,7 @@ export function start() {
   bars = new Bars($("answer-bars"), 6);
   traces = new Traces($("answer-traces"));
   const drop = $("file-form");
-  $("file-input").addEventListener("change", doing((event) => upload(event.target.files[0])));
+  $("file-input").addEventListener("change", handled((event) => upload(event.target.files[0])));
   drop.addEventListener("submit", (event) => event.preventDefault());
   for (const name of ["dragover", "dragleave", "drop"]) {
     drop.addEventListener(name, (event) => {
@@ -22,32 +22,32 @@ export function start() {
       drop.classList.toggle("over", name === "dragover");
     });
   }
-  drop.addEventListener("drop", doing((event) => upload(event.dataTransfer.files[0])));
+  drop.addEventListener("drop", handled((event) => upload(event.dataTransfer.files[0])));
 }
 
 async function upload(file) {
   if (!file) return;
   if (file.size > LARGEST) return fail(`${file.name} is larger than 20 MB; cut it, or use unmixnet unmix.`);
-  await answering(`Unmixing ${file.name} …`, async () => told(await fetch("/api/unmix", { method: "POST", headers: { "X-File-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream" }, body: file })));
+  await answering(`Unmixing ${file.name} …`, async () => resultOf(await fetch("/api/unmix", { method: "POST", headers: { "X-File-Name": encodeURIComponent(file.name), "Content-Type": "application/octet-stream" }, body: file })));
 }
 
-export async function unmixRecording(one) {
+export async function unmixRecording(recording) {
   location.hash = "#file";
-  await answering(`Unmixing ${one.name} …`, () => ask(`/api/recordings/${one.id}/unmix`));
+  await answering(`Unmixing ${recording.name} …`, () => request(`/api/recordings/${recording.id}/unmix`));
 }
 
 function fail(text) {
   show($("answer"), false);
-  $("file-told").classList.add("bad");
-  say($("file-told"), text);
+  $("file-status").classList.add("bad");
+  setText($("file-status"), text);
 }
 
 async function answering(words, work) {
-  $("file-told").classList.remove("bad");
-  say($("file-told"), words);
+  $("file-status").classList.remove("bad");
+  setText($("file-status"), words);
   try {
     draw(await work());
-    say($("file-told"), "");
+    setText($("file-status"), "");
   } catch (error) {
     fail(error.message);
   }
@@ -55,12 +55,12 @@ async function answering(words, work) {
 
 function draw(answer) {
   show($("answer"), true);
-  say($("answer-headline"), unbroken(answer.headline));
-  say($("answer-lead"), [answer.recording, answer.caution, ...answer.findings].filter(Boolean).join(" · "));
+  setText($("answer-headline"), unbroken(answer.headline));
+  setText($("answer-lead"), [answer.recording, answer.caution, ...answer.findings].filter(Boolean).join(" · "));
   $("answer-page").href = `/api/answers/${answer.id}/report.html`;
   $("answer-zip").href = `/api/answers/${answer.id}/report.zip`;
   bars.draw(answer.components, answer.trusted);
-  say($("answer-unit"), answer.traces.unit);
+  setText($("answer-unit"), answer.traces.unit);
   traces.name(answer.traces.channels);
   const { time_s, measured, reconstructed } = answer.traces;
   traces.draw({ time_s, values: measured }, { time_s, values: reconstructed });

@@ -1,32 +1,32 @@
 // How far to trust the answer, in numbers and plain words; and whether the physics closes.
 
-import { el, say } from "./dom.js";
+import { el, setText } from "./dom.js";
 import { factor, percent, power, times } from "./numbers.js";
 
 const clamp = (value) => 100 * Math.min(Math.max(value, 0), 1);
 const logAt = (value, low, high) => (value > 0 ? clamp(Math.log(value / low) / Math.log(high / low)) : 0);
 
-// name, shaded part, and what an estimate says: [number, place of the dot in %, words]
+// name, shaded part, and the description of an estimate: [number, place of the dot in %, words]
 const TILES = [
   {
     name: "Strength",
     shade: (e) => logAt(e.background ?? 0, 0.02, 5),
-    tell: (e) => [`${times(e.strength)}×`, logAt(e.strength ?? 0, 0.02, 5), strengthWords(e)],
+    describe: (e) => [`${times(e.strength)}×`, logAt(e.strength ?? 0, 0.02, 5), strengthWords(e)],
   },
   {
     name: "Familiarity",
     shade: () => clamp(1 + Math.log10(0.05) / 3),
-    tell: (e) => e.status === "nothing" ? ["–", 0, "There is no signal to compare."] : [percent(e.novelty), clamp(1 + Math.log10(Math.max(e.novelty ?? 0, 1e-3)) / 3), familiarWords(e)],
+    describe: (e) => e.status === "nothing" ? ["–", 0, "There is no signal to compare."] : [percent(e.novelty), clamp(1 + Math.log10(Math.max(e.novelty ?? 0, 1e-3)) / 3), familiarWords(e)],
   },
   {
     name: "Fit",
     shade: () => 0,
-    tell: (e) => [`±${factor(e.residual)}`, clamp(1 - (e.residual ?? 1)), fitWords(e)],
+    describe: (e) => [`±${factor(e.residual)}`, clamp(1 - (e.residual ?? 1)), fitWords(e)],
   },
   {
     name: "Drift",
     shade: () => 0,
-    tell: (e) => driftTold(e),
+    describe: (e) => describeDrift(e),
   },
 ];
 
@@ -49,7 +49,7 @@ function fitWords({ status, residual }) {
   return `The physics follows the sensors ${kind}: a typical miss is ${factor(residual)} times the spread in training.`;
 }
 
-function driftTold({ drift, channels }) {
+function describeDrift({ drift, channels }) {
   const sizes = (drift ?? []).map((value) => Math.abs(value ?? 0));
   if (!sizes.length) return ["–", 0, "The level of clean air is not known yet."];
   const worst = sizes.indexOf(Math.max(...sizes));
@@ -71,9 +71,9 @@ export class Gauges {
 
   draw(estimate) {
     for (const { tile, number, shade, dot, words } of this.tiles) {
-      const [big, at, told] = tile.tell(estimate);
-      say(number, big);
-      say(words, told);
+      const [big, at, text] = tile.describe(estimate);
+      setText(number, big);
+      setText(words, text);
       dot.hidden = big === "–";
       dot.style.left = `${at}%`;
       shade.style.width = `${tile.shade(estimate)}%`;
@@ -96,9 +96,9 @@ export function drawLaws(host, closure) {
     const value = closure?.[key];
     const known = typeof value === "number";
     const state = !known ? "" : value <= 1e-4 ? "closes" : value <= 1e-2 ? "nearly" : "open";
-    const [title, told] = host.children[i].children;
-    say(title, `${{ closes: "✓ ", nearly: "≈ ", open: "✗ ", "": "" }[state]}${words}`);
+    const [title, text] = host.children[i].children;
+    setText(title, `${{ closes: "✓ ", nearly: "≈ ", open: "✗ ", "": "" }[state]}${words}`);
     title.className = state;
-    say(told, known ? `within ${power(value)} of itself` : "not known yet");
+    setText(text, known ? `relative error ${power(value)}` : "not known yet");
   });
 }

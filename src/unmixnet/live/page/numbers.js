@@ -28,7 +28,7 @@ export function factor(value) {
   return Math.abs(rounded) >= 10 ? rounded.toFixed(0) : String(Number(rounded.toFixed(6)));
 }
 
-// A strength over a typical one; far below it the digits say nothing.
+// A strength over a typical one; far below it the digits mean nothing.
 export function times(value) {
   return known(value) && value < 0.01 ? "<0.01" : factor(value);
 }

@@ -43,27 +43,27 @@ export class Parts {
   value() {
     const parts = this.rows.map(({ name, share }) => ({ name: name.value.trim(), share: Number(share.value) }));
     const label = parts.filter((part) => part.name && part.share > 0);
-    if (!label.length) throw new Error("Say what it is first.");
+    if (!label.length) throw new Error("Name at least one substance.");
     return label;
   }
 }
 
 export class Picks {
-  // `first` says which recordings are chosen before somebody chooses.
+  // `first(recording)`: whether it is chosen by default.
   constructor(host, first) {
-    Object.assign(this, { host, first, said: new Map(), shown: "" });
+    Object.assign(this, { host, first, choices: new Map(), shown: "" });
   }
 
   draw(recordings, empty) {
-    const shown = JSON.stringify(recordings.map((one) => one.id));
+    const shown = JSON.stringify(recordings.map((recording) => recording.id));
     if (shown === this.shown) return;
     this.shown = shown;
-    const rows = recordings.map((one) => {
-      const box = el("input", { type: "checkbox", value: one.id });
-      box.checked = this.said.get(one.id) ?? this.first(one);
-      box.addEventListener("change", () => this.said.set(one.id, box.checked));
-      const from = one.name.includes(recipe(one.label)) ? one.name.split(": ")[0] : one.name;
-      return el("label", { class: "pick" }, box, el("b", {}, recipe(one.label)), el("span", { class: "from" }, from === recipe(one.label) ? "" : from), el("span", { class: "n" }, clock(one.seconds)));
+    const rows = recordings.map((recording) => {
+      const box = el("input", { type: "checkbox", value: recording.id });
+      box.checked = this.choices.get(recording.id) ?? this.first(recording);
+      box.addEventListener("change", () => this.choices.set(recording.id, box.checked));
+      const from = recording.name.includes(recipe(recording.label)) ? recording.name.split(": ")[0] : recording.name;
+      return el("label", { class: "pick" }, box, el("b", {}, recipe(recording.label)), el("span", { class: "from" }, from === recipe(recording.label) ? "" : from), el("span", { class: "n" }, clock(recording.seconds)));
     });
     this.host.replaceChildren(rows.length ? el("div", { class: "picks", tabindex: 0, role: "group", "aria-label": "Recordings" }, ...rows) : el("p", { class: "empty small" }, empty));
   }

@@ -1,7 +1,7 @@
 // The mixture: bars with intervals now, and the same shares over time. A component has one colour wherever it is shown.
 
 import { Chart, axes, clear, colour, markLines } from "./charts.js";
-import { el, say } from "./dom.js";
+import { el, setText } from "./dom.js";
 import { interval, percent } from "./numbers.js";
 
 const COLOURS = 12;
@@ -31,31 +31,31 @@ export class Bars {
 
   draw(components, trusted, none = "No shares yet.") {
     const order = ranked(components);
-    const shown = order.filter((one, rank) => rank === 0 || one.share >= 0.03 || one.presence >= 0.5).slice(0, this.most);
-    const rest = order.filter((one) => !shown.includes(one)).reduce((sum, one) => sum + (one.share ?? 0), 0);
+    const shown = order.filter((component, rank) => rank === 0 || component.share >= 0.03 || component.presence >= 0.5).slice(0, this.most);
+    const rest = order.filter((component) => !shown.includes(component)).reduce((sum, component) => sum + (component.share ?? 0), 0);
     while (this.rows.length < shown.length) this.rows.push(this.row());
     while (this.rows.length > shown.length) this.rows.pop().row.remove();
-    shown.forEach((one, rank) => this.fill(this.rows[rank], one));
+    shown.forEach((component, rank) => this.fill(this.rows[rank], component));
     this.list.classList.toggle("grey", !trusted);
     const hidden = order.length - shown.length;
-    say(this.others, hidden > 0 ? `${hidden} more, together ${percent(rest)}` : order.length ? "" : none);
+    setText(this.others, hidden > 0 ? `${hidden} more, together ${percent(rest)}` : order.length ? "" : none);
   }
 
   row() {
     const parts = {
       name: el("span", { class: "name" }), bar: el("i", { class: "fill" }), reach: el("i", { class: "reach" }),
-      share: el("span", { class: "n share" }), told: el("span", { class: "n reach-told", title: "90 % interval" }),
+      share: el("span", { class: "n share" }), interval: el("span", { class: "n interval", title: "90 % interval" }),
     };
-    parts.row = el("div", { class: "bar", role: "listitem" }, parts.name, el("span", { class: "track", "aria-hidden": "true" }, parts.bar, parts.reach), parts.share, parts.told);
+    parts.row = el("div", { class: "bar", role: "listitem" }, parts.name, el("span", { class: "track", "aria-hidden": "true" }, parts.bar, parts.reach), parts.share, parts.interval);
     this.list.append(parts.row);
     return parts;
   }
 
   fill(parts, { name, share, low, high }) {
-    say(parts.name, name || "(no name)");
+    setText(parts.name, name || "(no name)");
     parts.name.title = name;
-    say(parts.share, percent(share));
-    say(parts.told, interval(low, high));
+    setText(parts.share, percent(share));
+    setText(parts.interval, interval(low, high));
     parts.bar.className = `fill hue${hue(name)}`;
     const width = (value) => `${100 * Math.min(Math.max(value ?? 0, 0), 1)}%`;
     parts.bar.style.width = width(share);

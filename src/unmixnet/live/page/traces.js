@@ -1,7 +1,7 @@
 // One panel per sensor: measured and reconstructed.
 
 import { Chart, axes, colour, markLines } from "./charts.js";
-import { el, say } from "./dom.js";
+import { el, setText } from "./dom.js";
 import { reading } from "./numbers.js";
 
 const HEIGHT = 150;
@@ -43,7 +43,7 @@ export class Traces {
       const seen = [measured.time_s, measured.values.map((row) => row[m] ?? null)];
       const made = reconstructed ? [reconstructed.time_s, reconstructed.values.map((row) => row[m] ?? null)] : [[], []];
       panel.chart.draw(uPlot.join([seen, made]));
-      say(panel.now, unit && seen[1].length ? `${reading(seen[1].at(-1))} ${unit}` : "");
+      setText(panel.now, unit && seen[1].length ? `${reading(seen[1].at(-1))} ${unit}` : "");
     });
   }
 }

@@ -25,7 +25,7 @@ _WILDCARDS = ("0.0.0.0", "::", "")
 
 
 class AuthenticationError(UnmixError):
-    """A server that would be open to others without a token, or under no name."""
+    """A server that others could reach without a token, or that has no host name."""
 
 
 def is_loopback(host: str) -> bool:
@@ -104,15 +104,15 @@ def check_address(host: str, token: str | None, names: tuple[str, ...]) -> None:
         return
     if token is None or len(token) < _LEAST_TOKEN:
         raise AuthenticationError(
-            f"others can reach the address {host or '(all)'}, which takes a token of {_LEAST_TOKEN} characters or more",
+            f"others can reach the address {host or '(all)'}, which needs a token of {_LEAST_TOKEN} characters or more",
             where="--host",
-            remedy="Put one into the variable UNMIXNET_TOKEN, or leave --host away",
+            remedy="Set the variable UNMIXNET_TOKEN, or omit --host",
         )
     if host in _WILDCARDS and not names:
         raise AuthenticationError(
-            f"{host or '(all)'} stands for every address of this machine",
+            f"{host or '(all)'} means every address of this machine, which needs a host name",
             where="--host",
-            remedy="Say under which name the page is opened, such as --name enose.local",
+            remedy="Give the name under which the page is opened, such as --name enose.local",
         )
 
 

@@ -132,7 +132,7 @@ def number_of(request: Request) -> int:
     """A number from the path, small enough for a database."""
     text = request.path_params["number"]
     if not (text.isascii() and text.isdigit() and len(text) <= 15):
-        raise HTTPException(404, "There is no such thing.")
+        raise HTTPException(404, "Not found.")
     return int(text)
 
 
@@ -295,7 +295,7 @@ async def _events(live: Live, client: Client) -> AsyncIterator[ServerSentEvent]:
         yield _event(encode("history", await live.in_recorder_thread(live.recorder.history)))
         async for message in live.fanout.messages(client):
             yield _event(message)
-            if message.kind == "missed":  # it may have been news
+            if message.kind == "missed":  # a missed message may have been a new state
                 yield _event(encode("state", live.state()))
     finally:
         live.fanout.leave(client)

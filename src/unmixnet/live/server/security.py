@@ -81,7 +81,7 @@ class SecurityMiddleware:
         """The response to a request that is refused; None lets it pass."""
         host = self._host(scope)
         if host is None:
-            return _refuse(421, "This server is not known by that name.")
+            return _refuse(421, "This server does not serve that host name.")
         if scope["method"] not in _READS and not _own_origin(scope, host):
             return _refuse(403, "Requests that change something must come from this server's own page.")
         if not _own_fetch(scope):
@@ -155,7 +155,7 @@ def _own_origin(scope: Scope, host: str) -> bool:
 
 
 def _own_fetch(scope: Scope) -> bool:
-    """Browsers say where a request comes from; a link on another site may open the page, nothing more."""
+    """Browsers send the origin of a request; a link on another site may open the page, nothing more."""
     site = _only(scope, b"sec-fetch-site")
     return site is None or site in _OWN or (scope["method"] in _READS and _only(scope, b"sec-fetch-mode") == "navigate")
 

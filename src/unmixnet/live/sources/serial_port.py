@@ -133,9 +133,9 @@ class Port:
     Arguments:
         port: the name to use; one that stays the same when the board is plugged in elsewhere, if the system has it.
         device: the device file behind it.
-        board: maker and product, as the board says; "" if it says nothing.
+        board: maker and product, as the board reports them; "" if it reports none.
         serial_number: of the board, "" if it has none.
-        vid, pid: USB identifiers of maker and product; None if it is no USB device.
+        vid, pid: USB identifiers of maker and product; None if it is not a USB device.
     """
 
     port: str
