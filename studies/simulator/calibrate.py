@@ -21,7 +21,7 @@ from unmixnet.model.predict import single_precision
 from unmixnet.simulation.builders import portable_enose
 from unmixnet.training.calibration.calibrate import CalibrationFit, Watch, calibrate
 from unmixnet.training.calibration.fisher import Information, information, row_of
-from unmixnet.training.calibration.forward import Nuisances, Physics, flat, seen
+from unmixnet.training.calibration.forward import Nuisances, Physics, flat, predicted_traces
 from unmixnet.training.calibration.least_squares import free_places
 from unmixnet.training.calibration.losses import schedule
 from unmixnet.training.calibration.setup import Recordings, Setup
@@ -53,7 +53,7 @@ def known_part(noises: tuple[float, ...] = NOISES, *, iterations: int = 16) -> I
             "within three se": float((abs(fit.error) < [3 * estimate.se for estimate in estimates]).mean()),
             "groups": fit.summary(),
             "verdicts": fit.information.summary(),
-            "untold": list(fit.information.untold),
+            "untold": list(fit.information.undetermined),
             "not determined": sorted(
                 {estimate.group for estimate in estimates if estimate.verdict == "not determined"}
             ),
@@ -189,7 +189,7 @@ def known_process(
         rng.normal(0, believed.gain, (sessions, M)),
         rng.normal(0, believed.offset, (sessions, M)),
     )
-    Y = seen(Physics.of(jar), theta, recordings, nuisances)
+    Y = predicted_traces(Physics.of(jar), theta, recordings, nuisances)
     recordings = replace(recordings, Y=Y + noise * rng.normal(size=Y.shape))
     return KnownProcess(
         Setup("known", tuple(foods), jar, recordings, (0.0,) * M, 2 / step_s, believed), theta, nuisances

@@ -41,7 +41,7 @@ class States:
     """The cell of each sensor; empty if unknown."""
 
     def __post_init__(self) -> None:
-        _settle(self, {"time_s": "T", "concentration_ppm": "TVK", "flux_mol_m2_s": "TEK", "coverage": "TMK"})
+        _check_shapes(self, {"time_s": "T", "concentration_ppm": "TVK", "flux_mol_m2_s": "TEK", "coverage": "TMK"})
 
 
 @dataclass(frozen=True)
@@ -111,8 +111,8 @@ class Answer:
         sizes = {"K": len(self.components), "M": len(self.channels)}
         shapes = dict.fromkeys(("ratios", "low", "high", "presence"), "K")
         shapes |= {"time_s": "T", "measured": "TM", "reconstructed": "TM", "window_time_s": "n", "window_ratios": "nK"}
-        _settle(self, shapes, **sizes)
-        _settle(self.states, {"concentration_ppm": "TVK", "coverage": "TMK"}, **sizes)
+        _check_shapes(self, shapes, **sizes)
+        _check_shapes(self.states, {"concentration_ppm": "TVK", "coverage": "TMK"}, **sizes)
 
     @property
     def trusted(self) -> bool:
@@ -125,7 +125,7 @@ class Answer:
         return np.argsort(-np.nan_to_num(self.ratios, nan=-1.0), kind="stable")
 
 
-def _settle(owner: Any, shapes: dict[str, str], **sizes: int) -> None:
+def _check_shapes(owner: Any, shapes: dict[str, str], **sizes: int) -> None:
     """Make the named fields NumPy arrays and check that axes of one letter have one length."""
     named = {"V": getattr(owner, "cells", None), "E": getattr(owner, "edges", None)}
     sizes = {letter: len(names) for letter, names in named.items() if names is not None} | sizes

@@ -212,7 +212,7 @@ def _step_of(
     """The compiled step."""
     shapes, static = jax.tree.unflatten(structure, leaves), jax.tree.unflatten(frame, rest)
     unravel = ravel_pytree(jax.tree.map(lambda leaf: np.zeros(leaf.shape, leaf.dtype), shapes))[1]
-    pace, chain = _pace(shapes, plan.physics_rate), optimiser(plan)
+    pace, chain = _update_factors(shapes, plan.physics_rate), optimiser(plan)
 
     def objective(row, batch, key, given):
         air, sd, sign, bank = given
@@ -261,18 +261,18 @@ def _windows(arrays: Arrays, rows: np.ndarray, window: int, draw: np.random.Gene
     return Batch(jnp.asarray(Y), jnp.asarray(np.asarray(arrays.targets)[rows]))
 
 
-def _pace(params: PyTree, factor: float) -> np.ndarray:
+def _update_factors(params: PyTree, factor: float) -> np.ndarray:
     """Factor on the update of every entry: `factor` for the physics, 1 for the encoder, 0 for fitted statistics."""
     if not isinstance(params, UnMixNet):
         return np.ones((), np.float32)
     ones = jax.tree.map(lambda leaf: np.full(leaf.shape, factor, np.float32), params)
     ones = eqx.tree_at(lambda m: m.encoder, ones, jax.tree.map(np.ones_like, ones.encoder))
     if isinstance(ones.encoder.trunk, Statistics):
-        ones = eqx.tree_at(_taken, ones, jax.tree.map(np.zeros_like, _taken(ones)))
+        ones = eqx.tree_at(_fitted_statistics, ones, jax.tree.map(np.zeros_like, _fitted_statistics(ones)))
     return np.concatenate([leaf.ravel() for leaf in jax.tree.leaves(ones)])
 
 
-def _taken(model: UnMixNet) -> tuple[Any, ...]:
+def _fitted_statistics(model: UnMixNet) -> tuple[Any, ...]:
     """Tensors of an encoder that are fitted to recordings, not trained."""
     trunk = model.encoder.trunk
     assert isinstance(trunk, Statistics), "only statistics are fitted to recordings"

@@ -176,7 +176,7 @@ def make_bundle(
     scores = validation_scores(prepared, held, calibration)
     if fit.before_refit is not fit.model and calibration.novelty is not None:
         known = evidence_in(prepared, fit.model, prepared.whole().train)
-        calibration = replace(calibration, novelty=calibration.novelty.seen_by(known))
+        calibration = replace(calibration, novelty=calibration.novelty.with_embedding_of(known))
     bundle = Bundle(
         name,
         prepared.spec,

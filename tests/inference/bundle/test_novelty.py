@@ -63,7 +63,7 @@ def test_the_score_follows_an_embedding_that_was_turned_by_another_training():
 
     known, new = several(0, 60), several(2, 20)
     before = fit_novelty(known, several(1, 30))
-    after = before.seen_by(turned(known))
+    after = before.with_embedding_of(turned(known))
     np.testing.assert_allclose([after.score(one) for one in turned(new)], [before.score(one) for one in new], rtol=1e-6)
     assert all(before.score(one) > before.limit for one in turned(new))
 

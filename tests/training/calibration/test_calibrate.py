@@ -13,7 +13,7 @@ from unmixnet.model.predict import single_precision
 from unmixnet.training.calibration import FrozenSimulator
 from unmixnet.training.calibration.calibrate import calibrate, frozen, problem_of
 from unmixnet.training.calibration.fisher import information
-from unmixnet.training.calibration.forward import Nuisances, Physics, seen
+from unmixnet.training.calibration.forward import Nuisances, Physics, predicted_traces
 from unmixnet.training.calibration.least_squares import misfit, normal_equations
 from unmixnet.training.calibration.losses import MIXTURE, schedule
 from unmixnet.training.calibration.setup import Recordings
@@ -67,7 +67,7 @@ def test_what_no_recording_tells_keeps_its_prior_and_is_named(again):
     for name in ("D[mango, pear]", "wall[clove]"):
         assert told[name].verdict == "not determined"
         assert told[name].se > 0.95 * told[name].before
-    assert any("wall" in text for text in again.information.untold)
+    assert any("wall" in text for text in again.information.undetermined)
 
 
 def test_amount_and_adsorption_are_known_only_together(again):
@@ -162,7 +162,7 @@ def test_a_frozen_simulator_plays_what_was_calibrated(tmp_path, again):
         session_offset=offset,
     )
     np.testing.assert_allclose(
-        run.signal, seen(Physics.of(setup.jar), again.fit.theta, train, found), rtol=1e-3, atol=1e-3
+        run.signal, predicted_traces(Physics.of(setup.jar), again.fit.theta, train, found), rtol=1e-3, atol=1e-3
     )
     assert simulator.components == FOODS
     assert set(simulator.origin["sessions"]) == {"s0", "s1"}
@@ -174,7 +174,9 @@ def test_substances_that_are_absent_change_no_trace(again):
     none = Nuisances.none(2, 2, 2)
     law = Physics.of(again.known.setup.jar)
     np.testing.assert_allclose(
-        seen(law, again.fit.theta, wide, none), seen(law, again.fit.theta, train, none), atol=1e-5
+        predicted_traces(law, again.fit.theta, wide, none),
+        predicted_traces(law, again.fit.theta, train, none),
+        atol=1e-5,
     )
 
 

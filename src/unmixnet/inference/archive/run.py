@@ -18,7 +18,7 @@ from unmixnet.errors import UnmixError
 from unmixnet.files.replacement import move_into_place, replacing
 from unmixnet.inference.archive.inputs import Input, Unit, inputs_of, units_of
 from unmixnet.inference.archive.manifest import ArchiveManifest, Totals
-from unmixnet.inference.archive.task import ArchiveJob, UnitResult, answer_unit, disk_full
+from unmixnet.inference.archive.task import ArchiveJob, UnitResult, answer_unit, write_errors
 from unmixnet.inference.archive.workers import Local, Place, spread
 from unmixnet.inference.bundle import Bundle
 from unmixnet.inference.unmix import solver_of
@@ -66,7 +66,7 @@ def unmix_archive(
     """
     solver_of(bundle)
     began = time.monotonic()
-    with disk_full(out):
+    with write_errors(out):
         (out / PARTS).mkdir(parents=True, exist_ok=True)
     manifest = ArchiveManifest.open(out, bundle.name, bundle.digest)
     try:
@@ -111,7 +111,7 @@ class _ArchiveWriter:
         """Rename a finished part, then record it in the manifest."""
         name = unit.name if done.written else ""
         if name:
-            with disk_full(self.parts):
+            with write_errors(self.parts):
                 move_into_place(self.parts / done.written, self.parts / name)
         self.manifest.add(unit, name, done)
         self.fresh += len(unit.inputs)
@@ -133,7 +133,7 @@ def _without(folder: Path, part: str, place: str) -> tuple[str, int]:
     import pyarrow.compute as pc
     from pyarrow import parquet
 
-    with disk_full(folder), parquet.ParquetFile(folder / part) as old:
+    with write_errors(folder), parquet.ParquetFile(folder / part) as old:
         name = f"part-{hashlib.sha256(f'{part} without {place}'.encode()).hexdigest()[:24]}.parquet"
         hidden, rows = folder / f".{name}.new", 0
         with parquet.ParquetWriter(hidden, old.schema_arrow, compression="zstd") as new:
@@ -153,7 +153,7 @@ def _without(folder: Path, part: str, place: str) -> tuple[str, int]:
 def _tidy(manifest: ArchiveManifest) -> None:
     """Make folder and manifest agree: remove parts that it does not name, and forget files whose part is missing."""
     folder = manifest.folder / PARTS
-    with disk_full(folder):
+    with write_errors(folder):
         for entry in os.scandir(folder):
             if not manifest.has_part(entry.name) and entry.name.lstrip(".").startswith("part-"):
                 os.unlink(entry.path)

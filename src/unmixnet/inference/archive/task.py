@@ -20,7 +20,7 @@ from unmixnet.inference.bundle.bundle import Bundle
 from unmixnet.inference.evidence import Evidence, evidence_of, run_model
 from unmixnet.inference.unmix import solver_of, verdict_of
 
-__all__ = ["BATCH", "Answerer", "ArchiveJob", "UnitResult", "answer_unit", "disk_full"]
+__all__ = ["BATCH", "Answerer", "ArchiveJob", "UnitResult", "answer_unit", "write_errors"]
 
 
 class Answerer:
@@ -120,7 +120,7 @@ def answer_unit(unit: Unit, job: ArchiveJob) -> UnitResult:
     answerer = _answerer(job.model, job.digest)
     counts = {file.place: 0 for file in unit.inputs}
     errors: list[ErrorRow] = []
-    with disk_full(job.parts), _part(Path(job.parts), unit, answerer) as write:
+    with write_errors(job.parts), _part(Path(job.parts), unit, answerer) as write:
         for windows in _batches(_windows(answerer, unit, errors)):
             table, lost = answerer(windows)
             errors += lost
@@ -194,7 +194,7 @@ def _part(folder: Path, unit: Unit, answerer: Answerer) -> Iterator[_Writer]:
 
 
 @contextmanager
-def disk_full(folder: str | Path) -> Iterator[None]:
+def write_errors(folder: str | Path) -> Iterator[None]:
     """Turn errors of writing into an `UnmixError`."""
     try:
         yield

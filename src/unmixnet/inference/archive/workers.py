@@ -129,7 +129,7 @@ def spread_local(work: Callable[[Task], Value], tasks: Iterable[Task], workers: 
     try:
         while True:
             fresh = [(task, 0) for task in islice(source, max(2 * workers - len(pending) - len(again), 0))]
-            pending |= {_given(pool, work, entry[0]): entry for entry in (*again, *fresh)}
+            pending |= {_submit(pool, work, entry[0]): entry for entry in (*again, *fresh)}
             again = []
             if not pending:
                 return
@@ -139,7 +139,7 @@ def spread_local(work: Callable[[Task], Value], tasks: Iterable[Task], workers: 
                 yield pending.pop(future)[0], value_of(future.result())
             if len(sound) < len(done):
                 # a dead process breaks the whole pool: all tasks that were running are submitted again
-                again = [_once_more(*entry) for entry in pending.values()]
+                again = [_resubmit(*entry) for entry in pending.values()]
                 pending = {}
                 pool.shutdown(wait=False, cancel_futures=True)
                 pool = _pool(workers)
@@ -147,7 +147,7 @@ def spread_local(work: Callable[[Task], Value], tasks: Iterable[Task], workers: 
         _stop(pool, pending)
 
 
-def _given(pool: ProcessPoolExecutor, work: Callable[[Task], Value], task: Task) -> Future:
+def _submit(pool: ProcessPoolExecutor, work: Callable[[Task], Value], task: Task) -> Future:
     """The task's future; if the pool is broken, one that holds the exception."""
     try:
         return pool.submit(guarded, work, task)
@@ -157,7 +157,7 @@ def _given(pool: ProcessPoolExecutor, work: Callable[[Task], Value], task: Task)
         return lost
 
 
-def _once_more(task: Task, deaths: int) -> tuple[Task, int]:
+def _resubmit(task: Task, deaths: int) -> tuple[Task, int]:
     """A task to submit again; refused if workers died during it too often."""
     if deaths >= TRIES:
         raise UnmixError(
@@ -170,17 +170,19 @@ def _once_more(task: Task, deaths: int) -> tuple[Task, int]:
 
 def _pool(workers: int) -> ProcessPoolExecutor:
     # not forked: jax has threads, and a fork of a process with threads may hang
-    return ProcessPoolExecutor(workers, mp_context=get_context("spawn"), initializer=_begin, initargs=(os.getpid(),))
+    return ProcessPoolExecutor(
+        workers, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(os.getpid(),)
+    )
 
 
-def _begin(parent: int) -> None:
+def _start_worker(parent: int) -> None:
     """Set up a worker: one thread, Ctrl-C left to the parent, exit when the parent is gone."""
     os.environ.update(ONE_THREAD)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_leave_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=_exit_with, args=(parent,), daemon=True).start()
 
 
-def _leave_with(parent: int) -> None:
+def _exit_with(parent: int) -> None:
     while os.getppid() == parent:
         time.sleep(0.5)
     os._exit(1)

@@ -80,7 +80,7 @@ class Novelty:
     spread: tuple[float, ...]
     scores: tuple[float, ...]
 
-    def seen_by(self, known: Sequence[Evidence]) -> "Novelty":
+    def with_embedding_of(self, known: Sequence[Evidence]) -> "Novelty":
         """The same score for a retrained model, whose embedding is that of these training recordings."""
         return replace(self, embedding=fit_gauge(np.stack([evidence.embedding for evidence in known])))
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from unmixnet.files import Artefact, ArtefactError, read_artefact, recover, write_artefact
 from unmixnet.inference.bundle.storage import from_tensors, to_tensors
-from unmixnet.training.calibration.forward import Nuisances, Physics, flat, seen
+from unmixnet.training.calibration.forward import Nuisances, Physics, flat, predicted_traces
 from unmixnet.training.calibration.frozen import FrozenSimulator, is_frozen
 from unmixnet.training.calibration.least_squares import CalibrationProblem, levenberg_marquardt
 from unmixnet.training.calibration.losses import Noise, Stage
@@ -139,7 +139,7 @@ def _run(setup: Setup, stage: Stage, calibrated: CalibrationFit, watch: Watch) -
             watch=lambda i, loss, before=before, most=most: watch(stage.name, before + i + 1, most, loss),
         )
         nuisances = _put(calibrated.nuisances, rows, fit.nuisances)
-        left = problem.recordings.Y - seen(problem.forward, fit.params, problem.recordings, fit.nuisances)
+        left = problem.recordings.Y - predicted_traces(problem.forward, fit.params, problem.recordings, fit.nuisances)
         total, loss = total + fit.iterations, fit.loss
         calibrated = replace(calibrated, theta=fit.params, nuisances=nuisances, noise=Noise.estimated(left))
     entry = {

@@ -155,7 +155,7 @@ def as_values(outcome: CalibrationOutcome) -> dict[str, Any]:
         "scores": [asdict(score) for score in outcome.scores],
         "groups": outcome.fisher.summary(),
         "estimates": estimates,
-        "untold": list(outcome.fisher.untold),
+        "untold": list(outcome.fisher.undetermined),
     }
 
 

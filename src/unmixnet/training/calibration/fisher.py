@@ -69,12 +69,12 @@ class Information:
     Arguments:
         estimates: single coefficients, then combinations.
         rows: the combinations (and coefficients) as rows over the unknowns, in the same order.
-        untold: directions whose prior is hardly narrowed, each by the coefficients that it moves most.
+        undetermined: directions whose prior is hardly narrowed, each by the coefficients that it moves most.
     """
 
     estimates: tuple[CoefficientEstimate, ...]
     rows: np.ndarray
-    untold: tuple[str, ...]
+    undetermined: tuple[str, ...]
 
     def summary(self) -> list[dict[str, Any]]:
         """Each group: how many are determined, weak and not determined, and the median standard error."""
@@ -114,7 +114,7 @@ def information(setup: Setup, stage: Stage, calibrated: CalibrationFit) -> Infor
         CoefficientEstimate(groups[i], names[i], float(rows[i] @ x), float(se[i]), float(before[i]), i >= singles)
         for i in range(len(rows))
     )
-    return Information(estimates, rows, _untold(covariance[:singles, :singles], normal.prior[:singles], names))
+    return Information(estimates, rows, _undetermined(covariance[:singles, :singles], normal.prior[:singles], names))
 
 
 def row_of(theta: Theta, nuisances: Nuisances, places: np.ndarray) -> np.ndarray:
@@ -198,7 +198,7 @@ def _names(theta: Theta, foods: Sequence[str], sensors: Sequence[str]) -> tuple[
     return names, groups
 
 
-def _untold(covariance: np.ndarray, prior: np.ndarray, names: Sequence[str], most: int = 12) -> tuple[str, ...]:
+def _undetermined(covariance: np.ndarray, prior: np.ndarray, names: Sequence[str], most: int = 12) -> tuple[str, ...]:
     """Directions, in units of the prior, of which the recordings took less than half of the variance."""
     scale = np.sqrt(prior)
     values, vectors = np.linalg.eigh(covariance * scale[:, None] * scale)

@@ -29,7 +29,7 @@ __all__ = [
     "flat",
     "observed",
     "places_of",
-    "seen",
+    "predicted_traces",
     "slopes",
     "traces",
 ]
@@ -179,7 +179,7 @@ def observed(y: np.ndarray, air: np.ndarray, gain: np.ndarray, offset: np.ndarra
     return air + offset[:, None] + gain[:, None] * (y - air)
 
 
-def seen(forward: Any, params: Any, recordings: Recordings, nuisances: Nuisances) -> np.ndarray:
+def predicted_traces(forward: Any, params: Any, recordings: Recordings, nuisances: Nuisances) -> np.ndarray:
     """Ŷ of recordings with their nuisances, shape (n, T, M)."""
     y, air = traces(forward, params, recordings, nuisances.log_strength, nuisances.log_exposure)
     return observed(y, air, *nuisances.of(recordings.session))

@@ -28,7 +28,13 @@ from unmixnet.physics.state import Process
 from unmixnet.recordings.preprocessing import Preprocessing
 from unmixnet.simulation.chamber import Cell, Chamber, Edge, Sensor
 from unmixnet.training.calibration.process_file import pack_process, unpack_process
-from unmixnet.training.calibration.trajectories import Run, Trajectories, fastest, hastened, solve_all
+from unmixnet.training.calibration.trajectories import (
+    Run,
+    Trajectories,
+    largest_diffusivity,
+    solve_all,
+    velocity_factor,
+)
 
 __all__ = ["FROZEN", "FrozenSimulator", "is_frozen"]
 
@@ -187,9 +193,9 @@ class FrozenSimulator:
     def _run(self, steps: int) -> Run:
         """The substeps of the calibration, or those that keep every cell from losing more than it holds."""
         chamber, step = self.chamber, self.step_s
-        faster = hastened(self.process, np.array([edge.velocity_m_s for edge in chamber.edges]))
+        faster = velocity_factor(self.process, np.array([edge.velocity_m_s for edge in chamber.edges]))
         advection = math.ceil(chamber.cfl(step) * faster - 1e-9)
-        diffusion = math.ceil(2 * chamber.diffusion_number(step, max(fastest(self.process), 1e-5)) - 1e-9)
+        diffusion = math.ceil(2 * chamber.diffusion_number(step, max(largest_diffusivity(self.process), 1e-5)) - 1e-9)
         policy = Policy(*(self.substeps or (max(1, advection), max(1, diffusion))))
         return Run(chamber.geometry(), jnp.asarray(step, jnp.float32), steps, self.exposed, policy)
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from unmixnet.training.calibration.calibrate import CalibrationFit
-from unmixnet.training.calibration.forward import Levels, LinearLaw, Nuisances, Physics, seen
+from unmixnet.training.calibration.forward import Levels, LinearLaw, Nuisances, Physics, predicted_traces
 from unmixnet.training.calibration.least_squares import CalibrationProblem, levenberg_marquardt
 from unmixnet.training.calibration.losses import CalibrationWeights, Noise
 from unmixnet.training.calibration.setup import Recordings, Setup, fingerprints_of
@@ -26,7 +26,7 @@ class FittedLaw:
     """A fitted law that predicts traces from recipes.
 
     Arguments:
-        played: how it reads a recipe.
+        recipes_of: how it reads a recipe.
         nuisances: of the training recordings.
         prior: of the nuisances.
     """
@@ -37,11 +37,11 @@ class FittedLaw:
     nuisances: Nuisances
     noise: Noise
     prior: NuisancePrior
-    played: Callable[[Recordings], Recordings] = lambda recordings: recordings
+    recipes_of: Callable[[Recordings], Recordings] = lambda recordings: recordings
 
     def trace(self, recordings: Recordings, nuisances: Nuisances) -> np.ndarray:
         """Ŷ, shape (n, T, M)."""
-        return seen(self.forward, self.params, self.played(recordings), nuisances)
+        return predicted_traces(self.forward, self.params, self.recipes_of(recordings), nuisances)
 
 
 def physics_law(setup: Setup, calibrated: CalibrationFit) -> FittedLaw:
@@ -61,9 +61,9 @@ def null_laws(setup: Setup, *, iterations: int = 8) -> tuple[FittedLaw, ...]:
 
 
 def _fitted(
-    name: str, setup: Setup, recordings: Recordings, played: Callable[[Recordings], Recordings], iterations: int
+    name: str, setup: Setup, recordings: Recordings, recipes_of: Callable[[Recordings], Recordings], iterations: int
 ) -> FittedLaw:
-    recordings, prior = played(recordings), replace(setup.nuisance, exposure=0.0)
+    recordings, prior = recipes_of(recordings), replace(setup.nuisance, exposure=0.0)
     K, M = recordings.ratios.shape[1], recordings.Y.shape[2]
     level = recordings.Y.mean(axis=(0, 1))
     forward: Any = LinearLaw(jnp.asarray(setup.air), recordings.Y.shape[1])
@@ -85,8 +85,8 @@ def _fitted(
         )
         fit = levenberg_marquardt(problem, params, nuisances, iterations=iterations)
         params, nuisances = fit.params, fit.nuisances
-        noise = Noise.estimated(recordings.Y - seen(forward, params, recordings, nuisances))
-    return FittedLaw(name, forward, params, nuisances, noise, prior, played)
+        noise = Noise.estimated(recordings.Y - predicted_traces(forward, params, recordings, nuisances))
+    return FittedLaw(name, forward, params, nuisances, noise, prior, recipes_of)
 
 
 def _same(recordings: Recordings) -> Recordings:

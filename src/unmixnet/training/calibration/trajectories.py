@@ -164,14 +164,14 @@ def _one(process: Process, run: Run, shares: Array, exposure: Array, first: Arra
     }
 
 
-def fastest(process: Process) -> float:
+def largest_diffusivity(process: Process) -> float:
     """Largest diffusivity on any edge [m²/s]."""
     D = np.asarray(process.diffusion.D)
     off = ~np.eye(D.shape[-1], dtype=bool)
     return float(np.max(D[..., off]) * np.max(np.asarray(process.diffusion.scale)))
 
 
-def hastened(process: Process, velocity_m_s: np.ndarray) -> float:
+def velocity_factor(process: Process, velocity_m_s: np.ndarray) -> float:
     """Largest velocity over the largest one of the chamber's description."""
     if not isinstance(process.flow, Velocities) or not np.any(velocity_m_s):
         return 1.0
