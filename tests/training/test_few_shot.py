@@ -11,7 +11,7 @@ from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle import load_bundle
 from unmixnet.inference.unmix import unmix
 from unmixnet.recordings.recording import ChannelHealth, Mixture, Recording
-from unmixnet.training.few_shot import groups_of, teach
+from unmixnet.training.few_shot import groups_of, train_few_shot
 from unmixnet.training.few_shot_config import check_recordings, few_shot_config
 
 
@@ -73,7 +73,7 @@ def test_what_cannot_be_taught_is_refused():
 def training(tmp_path_factory):
     use_program_cache()
     progress: list[tuple[str, int, int]] = []
-    taught = teach(
+    taught = train_few_shot(
         recordings_of(4),
         name="mine",
         folder=tmp_path_factory.mktemp("taught"),

@@ -69,7 +69,7 @@ def train(
 
 
 def _with(config: "TrainConfig", seed: int | None, folder: Path | None) -> "TrainConfig":
-    """The configuration with what the command line says instead."""
+    """The configuration with the values of the command line."""
     if seed is not None:
         config = config.model_copy(update={"training": replace(config.training, seed=seed)})
     if folder is not None:
@@ -145,7 +145,7 @@ def _show(trained: "TrainedBundle") -> None:
 
 
 def learn_folder(folder: Path | None, output: Path | None, *, seed: int | None, resume: bool, as_json: bool) -> None:
-    """Read, teach, store, and say how well it went."""
+    """Read, teach, store, and report the score."""
     from unmixnet.errors import ConfigError
 
     if folder is None or resume:
@@ -160,9 +160,9 @@ def learn_folder(folder: Path | None, output: Path | None, *, seed: int | None, 
         )
     recordings = _labelled(folder)
     with spinner("starting"):
-        from unmixnet.training.few_shot import teach
+        from unmixnet.training.few_shot import train_few_shot
     with _stage_bars() as watch:
-        taught = teach(recordings, name=folder.resolve().name, folder=run, watch=watch, seed=seed or 0)
+        taught = train_few_shot(recordings, name=folder.resolve().name, folder=run, watch=watch, seed=seed or 0)
     if as_json:
         print_json("unmixnet.teach/1", taught.to_json())
     else:

@@ -46,7 +46,7 @@ class _TraceEstimator(BaseEstimator):
         epochs: at most; stops earlier if a fifth of the recordings, held out by group, gets no better.
         rate: peak learning rate.
         schooling: steps in which the encoder first learns from virtual recordings, mixtures that the solver makes once
-            its physics is fitted to X and y; a few thousand teach it mixtures that nobody recorded.
+            its physics is fitted to X and y; a few thousand cover mixtures that were not recorded.
         random_state: seed.
     """
 

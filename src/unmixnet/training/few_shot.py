@@ -29,10 +29,10 @@ from unmixnet.training.trainer import fit
 __all__ = [
     "EPOCHS",
     "FEW",
-    "TEACHER",
+    "PRETRAINED",
     "FewShotModel",
     "groups_of",
-    "teach",
+    "train_few_shot",
     "warm_started",
 ]
 
@@ -56,14 +56,14 @@ def _recipe(recording: Recording) -> str:
     return "+".join(sorted(recording.label.support))
 
 
-TEACHER = "simulated"
+PRETRAINED = "simulated"
 """The packaged bundle whose networks a warm start takes."""
 
 
-def warm_started(model: UnMixNet, teacher: UnMixNet) -> UnMixNet:
-    """The model with the teacher's networks where shapes agree; at another sampling rate the encoder's do not."""
+def warm_started(model: UnMixNet, pretrained: UnMixNet) -> UnMixNet:
+    """The model with the pretrained networks where shapes agree; at another sampling rate the encoder's do not."""
     for part in (_physics, _encoder):
-        mine, theirs = part(model), part(teacher)
+        mine, theirs = part(model), part(pretrained)
         if _shapes(mine) == _shapes(theirs):
             model = eqx.tree_at(part, model, theirs)
     return model
@@ -137,7 +137,7 @@ class FewShotModel:
         }
 
 
-def teach(
+def train_few_shot(
     recordings: Sequence[Recording],
     *,
     name: str,
@@ -183,7 +183,7 @@ class _FewShotTraining:
         self.recordings, self.whole, self.watch = recordings, whole, watch
         watch("getting ready", 0, 1)
         drawn = build_model(whole.spec, seed=self.seed)
-        self.start = warm_started(drawn, load_model(TEACHER).model) if warm_start else drawn
+        self.start = warm_started(drawn, load_model(PRETRAINED).model) if warm_start else drawn
 
     @property
     def seed(self) -> int:

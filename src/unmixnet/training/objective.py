@@ -48,7 +48,7 @@ class BatchOptions:
 
     Arguments:
         teacher: probability that a window is solved from its true ratios.
-        solved: share of a batch whose loop is closed by the solver; the other windows teach the encoder alone.
+        solved: share of a batch whose loop is closed by the solver; the other windows train the encoder alone.
         virtual: virtual recordings, made by the calibrated solver, for each real one.
         mixing: mixtures of pairs of recordings through `competitive` adsorption and readout, `linear` as a control, or
             `none`; `mixing_share`: share of a batch that is replaced by them.
