@@ -114,7 +114,7 @@ def _checked(
             remedy="Pass predictions first, truth second",
         )
     if not np.all(np.isfinite(predicted)):
-        raise UnmixError("predictions hold NaN or infinity", remedy="A model that fails must say so, not predict NaN")
+        raise UnmixError("predictions hold NaN or infinity", remedy="Leave failed predictions out and count them")
     if np.any(true < 0) or np.any(np.abs(true.sum(axis=1) - 1) > 1e-6):
         raise UnmixError("true ratios must lie on the simplex", remedy="Use Mixture.vector, which normalises")
     return predicted, true, np.ones(len(true)) if weight is None else np.asarray(weight, dtype=float)
@@ -244,7 +244,7 @@ def auroc(scores: np.ndarray, unknown: np.ndarray, weight: np.ndarray | None = N
     weight = np.ones(len(scores)) if weight is None else np.asarray(weight, float)
     if not scores.shape == unknown.shape == weight.shape or scores.ndim != 1 or np.isnan(scores).any():
         raise UnmixError(
-            f"scores {scores.shape}, labels {unknown.shape} and weights {weight.shape} are no three equal rows of "
+            f"scores {scores.shape}, labels {unknown.shape} and weights {weight.shape} are not three equal rows of "
             "numbers",
             remedy="Give one score, one label and one weight for each recording",
         )

@@ -46,7 +46,7 @@ def test_a_pipe_or_a_folder_is_never_replaced(tmp_path: Path):
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
     for name in ("pipe", "folder"):
-        with pytest.raises(UnmixError, match="no plain file"):
+        with pytest.raises(UnmixError, match="not a plain file"):
             write_file(tmp_path / name, b"x")
     assert (tmp_path / "pipe").is_fifo() and names(tmp_path) == {"pipe", "folder"}
 

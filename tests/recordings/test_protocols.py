@@ -56,7 +56,7 @@ def test_every_base_recording_is_tested_once_and_the_authors_test_comes_first(sm
 
 
 def test_a_split_by_windows_is_refused_by_name():
-    with pytest.raises(SplitError, match="memory, not smelling"):
+    with pytest.raises(SplitError, match="memory, not recognition"):
         protocol("smellnet-mixture:windows")
 
 

@@ -1,4 +1,4 @@
-"""`unmixnet calibrate DATASET -o SIM`: fit the physics to training recordings, freeze it, and say what it explains."""
+"""`unmixnet calibrate DATASET -o SIM`: fit the physics to training recordings, freeze it, report what it explains."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

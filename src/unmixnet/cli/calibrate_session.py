@@ -20,7 +20,7 @@ def calibrate_session(
         list[str] | None,
         typer.Argument(
             metavar="[REFERENCE[=LABEL]]…",
-            help="Recordings of known mixtures, e.g. a.csv=mango_20_strawberry_80; without =LABEL the name says it.",
+            help="Recordings of known mixtures, e.g. a.csv=mango_20_strawberry_80; without =LABEL, the file name.",
         ),
     ] = None,
     clean_air: Annotated[
@@ -64,7 +64,7 @@ def read_session(path: Path) -> "SessionCalibration":
 
 
 def _reference(text: str) -> "Recording":
-    """A recording with its label: after the last `=`, or what the name of the file says."""
+    """A recording with its label: after the last `=`, or from the name of the file."""
     from dataclasses import replace
 
     from unmixnet.errors import ConfigError

@@ -28,7 +28,7 @@ def check(
         str | None, typer.Option("--format", help="Take files for this format in place of recognising it.")
     ] = None,
 ) -> None:
-    """Read recordings and say what is wrong with them.
+    """Read recordings and report what is wrong with them.
 
     Exit code 0 if every file could be read, 2 if one was refused (with --strict also if one has a warning).
     """

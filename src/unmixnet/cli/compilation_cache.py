@@ -18,7 +18,7 @@ def program_folder() -> Path:
 
 
 def keep_programs() -> None:
-    """Tell jax, before it is imported, where to keep what takes a second or longer to compile.
+    """Set, before jax is imported, where it keeps what takes a second or longer to compile.
 
     JAX_COMPILATION_CACHE_DIR chooses another folder, UNMIXNET_NO_CACHE switches it off, and a folder that cannot be
     written is done without: a cache is never a reason to fail.

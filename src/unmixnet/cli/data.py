@@ -74,7 +74,7 @@ def list_command(
     data: Annotated[Path | None, typer.Option("--data", help="Data folder; UNMIXNET_DATA if not given.")] = None,
     json_output: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
-    """Say which data sets are here, and how many recordings each split has."""
+    """List the data sets that are here, and the recordings of each split."""
     from collections import Counter
 
     from unmixnet.errors import UnmixError

@@ -34,4 +34,4 @@ def _print(ports: "list[Port]") -> None:
         return
     rows = [[port.port, port.device, port.board or "unknown", port.serial_number or "–"] for port in ports]
     print_table("Serial ports", ["port", "device", "board", "serial number"], rows)
-    message(f"Listen to one with: unmixnet live --serial {ports[0].port}")
+    message(f"Use one with: unmixnet live --serial {ports[0].port}")

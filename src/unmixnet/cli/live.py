@@ -20,13 +20,13 @@ MODEL, SIMULATED = "smellnet-mixture", "simulated"
 def live(
     serial: Annotated[str | None, typer.Option(metavar="PORT", help="A board at a serial port.")] = None,
     mqtt: Annotated[str | None, typer.Option(metavar="URL", help="A topic, such as mqtt://host/topic.")] = None,
-    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="A recording, as if it happened now.")] = None,
+    replay: Annotated[Path | None, typer.Option(metavar="FILE", help="A recording to replay.")] = None,
     simulate: Annotated[bool, typer.Option("--simulate", help="A simulated e-nose.")] = False,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port of the page; 0 takes any.")] = 8765,
     host: Annotated[str, typer.Option(help="Address to listen on; others than 127.0.0.1 need a token.")] = "127.0.0.1",
     name: Annotated[list[str] | None, typer.Option(help="Further name under which the page is opened.")] = None,
     token: Annotated[
-        str | None, typer.Option(envvar="UNMIXNET_TOKEN", show_envvar=True, help="Lets people in without a link.")
+        str | None, typer.Option(envvar="UNMIXNET_TOKEN", show_envvar=True, help="Token for access without a link.")
     ] = None,
     store: Annotated[Path, typer.Option(metavar="FILE", help="Where everything is kept.")] = Path(
         "out/live/recordings.db"
@@ -94,7 +94,7 @@ def _source(
 
 
 def _bundle(name: str | None, simulate: bool) -> "Bundle":
-    """The chosen model, or the packaged one that suits the source; one that does not is told on the page."""
+    """The chosen model, or the packaged one that suits the source; one that does not is reported on the page."""
     with spinner("opening the model"):
         from unmixnet.inference.bundle import load_model, packaged
 

@@ -238,7 +238,7 @@ def progress() -> Iterator[Progress]:
 
 @contextmanager
 def spinner(text: str) -> Iterator[Bar]:
-    """A spinner on stderr while something of unknown length runs; nothing where stderr is no terminal."""
+    """A spinner on stderr while something of unknown length runs; nothing where stderr is not a terminal."""
     with progress() as display:
         yield display.bar(text)
 

@@ -71,7 +71,7 @@ def _session(bundle: "Bundle", file: Path) -> "SessionCalibration":
 
 
 def _answer(bundle: "Bundle", file: Path, refine: int, session: "SessionCalibration | None") -> "Answer | str":
-    """The answer, or what stood in its way, which is printed."""
+    """The answer, or the message of the error, which is printed."""
     from unmixnet.errors import UnmixError
     from unmixnet.inference.unmix import unmix as run
     from unmixnet.recordings.reader import read_recording

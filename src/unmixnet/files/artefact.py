@@ -55,7 +55,7 @@ def read_manifest(place: Path) -> tuple[Manifest, dict[str, int]]:
     """The manifest of a folder, and the size of each other file that stands there, all of them listed."""
     sizes = _sizes(place)
     if MANIFEST not in sizes:
-        raise refused(f"there is no {MANIFEST}, so this is no artefact", place, "Name the folder of an artefact")
+        raise refused(f"there is no {MANIFEST}, so this is not an artefact", place, "Name the folder of an artefact")
     size = sizes.pop(MANIFEST)
     if size > LARGEST_MANIFEST:
         problem = f"the manifest takes {size:,} bytes, expected at most {LARGEST_MANIFEST:,}"
@@ -101,7 +101,7 @@ def _sizes(place: Path) -> dict[str, int]:
     for name, status in stats.items():
         if not stat.S_ISREG(status.st_mode):
             remedy = "Put the file itself there; links and folders are not followed"
-            raise refused(f"{quoted(name)} is no plain file", place, remedy)
+            raise refused(f"{quoted(name)} is not a plain file", place, remedy)
     return {name: status.st_size for name, status in stats.items()}
 
 
@@ -111,7 +111,7 @@ def _content(path: Path, size: int) -> bytes:
         plain = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
         raw = file.read(size + 1) if plain else b""
     if not plain or len(raw) != size:
-        raise refused(f"the file is no plain file of {size:,} bytes any more", path)
+        raise refused(f"the file is no longer a plain file of {size:,} bytes", path)
     return raw
 
 
@@ -182,11 +182,11 @@ def recover(folder: Path) -> None:
 
 
 def _check_replaceable(path: Path) -> None:
-    """Refuse to replace what is no artefact; one whose manifest is sound may be replaced whatever its other files."""
+    """Refuse to replace what is not an artefact; one with a sound manifest may be replaced whatever its other files."""
     if is_free(path):
         return
     try:
         read_manifest(path)
     except ArtefactError as error:
-        problem = f"the folder is not replaced because it is no sound artefact ({error.problem})"
+        problem = f"the folder is not replaced because it is not a sound artefact ({error.problem})"
         raise refused(problem, path, "Choose another folder, or move this one away") from None

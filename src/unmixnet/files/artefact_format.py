@@ -130,7 +130,7 @@ def _body(kind: str, entries: tuple[FileEntry, ...]) -> dict[str, Any]:
 def _entries(value: Any, where: Path | str) -> tuple[FileEntry, ...]:
     """The listed files; names that could leave the folder, or meet on a disk that ignores case, are refused."""
     if not isinstance(value, list) or len(value) > MOST_FILES:
-        raise refused(f"the list of files is no list of at most {MOST_FILES}", where)
+        raise refused(f"the list of files is not a list of at most {MOST_FILES}", where)
     entries = tuple(_entry(item, where) for item in value)
     names = [entry.name for entry in entries]
     if names != sorted(names) or len({name.lower() for name in names}) != len(names):

@@ -59,7 +59,7 @@ def encode(value: Any, where: Path | str) -> bytes:
 
 
 def decode(raw: bytes, where: Path | str) -> Any:
-    """A JSON value from bytes that nobody vouches for.
+    """A JSON value from untrusted bytes.
 
     The depth is counted before the parser sees the text: a parser that descends for every bracket can be made to
     overflow its stack.
@@ -85,7 +85,7 @@ def _plain(value: Any, where: Path | str, depth: int) -> Any:
         raise refused(f"a value is nested more than {DEEPEST} deep", where, "Write a flatter value")
     if isinstance(value, dict):
         if odd := [key for key in value if not isinstance(key, str)]:
-            raise refused(f"the key {quoted(odd[0])} is no text", where, "Write the keys as text")
+            raise refused(f"the key {quoted(odd[0])} is not text", where, "Write the keys as text")
         return {key: _plain(item, where, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item, where, depth + 1) for item in value]
@@ -118,4 +118,4 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")

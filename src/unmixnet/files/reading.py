@@ -1,4 +1,4 @@
-"""Opening and reading files that anybody may have named: plain files only, and never more than a stated size."""
+"""Opening and reading files from untrusted paths: plain files only, and never more than a stated size."""
 
 import errno
 import os
@@ -23,7 +23,7 @@ _KINDS = (
 
 
 def open_file(path: str | Path) -> BufferedReader:
-    """Open a plain file for reading, or raise an `OSError` that says what stands there instead.
+    """Open a plain file for reading, or raise an `OSError` that names what is there instead.
 
     A pipe without a writer, which would be waited for, and a device without an end are refused at once; a link is
     followed, and what it leads to is judged.

@@ -67,7 +67,7 @@ def move_into_place(part: Path, path: Path) -> None:
     """
     path = Path(os.path.realpath(path))
     if os.path.lexists(path) and not path.is_file():
-        raise OSError(errno.EEXIST, "something that is no plain file has this name")
+        raise OSError(errno.EEXIST, "something that is not a plain file has this name")
     descriptor = os.open(part, os.O_RDWR)  # Windows syncs only what is open for writing
     try:
         os.fsync(descriptor)
@@ -181,7 +181,7 @@ def _discard(place: Path, path: Path) -> None:
 
 
 def _remove(place: Path) -> None:
-    # What cannot be removed now is in the way of the next `fill`, which says so.
+    # What cannot be removed now is in the way of the next `fill`, which reports it.
     shutil.rmtree(place, ignore_errors=True)
 
 

@@ -54,7 +54,7 @@ def check_header(raw: bytes, where: Path | str) -> tuple[Slot, ...]:
         raise refused(f"the header claims {length:,} bytes of a file of {len(raw):,}, expected {expected}", where)
     header = decode(raw[_LENGTH_FIELD:start], where)
     if raw[_LENGTH_FIELD : _LENGTH_FIELD + 1] != b"{" or not isinstance(header, dict):
-        raise refused("the header is no JSON object", where)
+        raise refused("the header is not a JSON object", where)
     slots = tuple(_slot(name, entry, where) for name, entry in header.items())
     _check_cover(slots, len(raw) - start, where)
     _check_booleans(slots, memoryview(raw)[start:], where)
@@ -150,7 +150,7 @@ def unpack_tensors(raw: bytes, where: Path | str) -> dict[str, np.ndarray]:
 def _plain_arrays(tensors: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """The arrays sorted by name, C-contiguous and little-endian; scalars stay scalars."""
     if odd := [name for name in tensors if not isinstance(name, str)]:
-        raise refused(f"the tensor name {quoted(odd[0])} is no text", WEIGHTS, "Name the tensors by text")
+        raise refused(f"the tensor name {quoted(odd[0])} is not text", WEIGHTS, "Name the tensors by text")
     return {name: _plain_array(name, tensors[name]) for name in sorted(tensors)}
 
 

@@ -48,7 +48,7 @@ def check_values(values: Any, model: type[Model], *, name: str, text: str = "") 
         where = place(tuple(error.where.split("."))) if error.where else name
         raise ConfigError(error.problem, where=where, remedy=error.remedy) from None
     except ValidationError as error:
-        # a misspelt key shows up twice, as unknown and as missing; the first of the two says how to mend it
+        # a misspelt key shows up twice, as unknown and as missing; the first of the two has the remedy
         first = min(error.errors(), key=lambda e: e["type"] not in _UNKNOWN)
         location = tuple(str(part) for part in first["loc"])
         raise ConfigError(_problem(first), where=place(location), remedy=_remedy(first, location, model)) from None

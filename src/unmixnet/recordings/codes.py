@@ -11,7 +11,7 @@ Severity = Literal["note", "warning", "refusal"]
 
 
 class ChannelHealth(StrEnum):
-    """What one channel of one recording is worth; `.meaning` says it in words."""
+    """Health of one channel of one recording; `.meaning` says it in words."""
 
     meaning: str
 
@@ -74,7 +74,7 @@ class Code(StrEnum):
     BAD_NUMBER = "bad-number", "refusal", "a field that is not a number"
     QUOTED_THOUSANDS = "quoted-thousands", "refusal", 'a quoted "1,023": one thousand or one point zero?'
     TIME_BACKWARDS = "time-backwards", "refusal", "the time column goes back"
-    TIME_UNREADABLE = "time-unreadable", "refusal", "the time column holds something that is no time"
+    TIME_UNREADABLE = "time-unreadable", "refusal", "the time column holds something that is not a time"
 
     # Worked around.
     ENCODING = "encoding", "warning", "not UTF-8; decoded from the encoding that is named"

@@ -73,7 +73,7 @@ def _uci_plateaus(root: str | Path | None) -> Dataset:
 
 
 def _folder(root: str | Path | None) -> Dataset:
-    """Anybody's recordings: those of the manifest, or without one every file that may be a recording."""
+    """A folder of recordings: those of the manifest, or without one every file that may be a recording."""
     home = data_root(root)
     findings: tuple[Finding, ...] = ()
     if os.path.lexists(home / MANIFEST):

@@ -46,7 +46,7 @@ def find_onset(
     half of the following `smooth_s` seconds: a spike does not.
 
     Arguments:
-        inserted_s: when the source was inserted, if somebody wrote it down.
+        inserted_s: when the source was inserted, if known.
         share: of the largest response, for the threshold rule.
         smooth_s: width of the moving average before differentiating.
     """
@@ -76,7 +76,7 @@ def _speed(time_s: np.ndarray, response: np.ndarray, smooth_s: float) -> np.ndar
 
 
 def _spread(values: np.ndarray) -> float:
-    """Standard deviation as the median absolute deviation tells it."""
+    """Standard deviation from the median absolute deviation."""
     return float(1.4826 * np.median(np.abs(values - np.median(values))))
 
 

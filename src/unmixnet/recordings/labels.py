@@ -57,7 +57,7 @@ def parse_label(text: str) -> Mixture | None:
         pairs = [part.rpartition(":") for part in text.split("+")]
         names = [(name or share).strip() for name, _, share in pairs]
         stated = [bool(name) for name, _, _ in pairs]
-        if any(stated) != all(stated):  # of "almond:50 + clove" nobody knows how much is clove
+        if any(stated) != all(stated):  # "almond:50 + clove" leaves the share of clove open
             return None
         try:
             shares = [float(share) if all(stated) else 1 / len(pairs) for _, _, share in pairs]
@@ -71,7 +71,7 @@ def parse_label(text: str) -> Mixture | None:
 
 
 def label_of_file(path: str, known: Collection[str]) -> tuple[Mixture | None, tuple[Finding, ...]]:
-    """Label of a file from its name up to the first dot; the folder is never asked.
+    """Label of a file from its name up to the first dot; the folder is ignored.
 
     Further dotted parts of the name that spell a different recipe are reported as a conflict.
     """

@@ -15,7 +15,7 @@ class DataError(UnmixError):
 
 
 def default_root() -> Path:
-    """Where `unmixnet data fetch` puts data when nothing else is said."""
+    """Where `unmixnet data fetch` puts data by default."""
     if chosen := os.environ.get(DATA_VARIABLE):
         return Path(chosen)
     return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share") / "unmixnet"

@@ -1,4 +1,4 @@
-"""The manifest of anybody's folder: a CSV that names each recording's file, label, session and split."""
+"""The manifest of a folder: a CSV that names each recording's file, label, session and split."""
 
 import csv
 import difflib
@@ -67,7 +67,7 @@ def _listed(path: Path, number: int, names: list[str], row: list[str]) -> Listed
     label = parse_label(written) if written else None
     if written and label is None:
         remedy = "Write almond, almond_50_clove_50, or almond:50 + clove:50"
-        raise _refused(path, number, f"the label {written!r} is no recipe", remedy)
+        raise _refused(path, number, f"the label {written!r} is not a recipe", remedy)
     return Listed(str(file), number, label, fields.get("session") or None, fields.get("split") or None)
 
 

@@ -102,7 +102,7 @@ def _run(path: str, edges: Sequence[int]) -> Piece:
 
 
 class Recall:
-    """Reads the recording of a piece, and remembers it."""
+    """Reads the recording of a piece, and caches it."""
 
     def __init__(self, root: str | Path | None) -> None:
         self.root = root

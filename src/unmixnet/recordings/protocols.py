@@ -25,7 +25,7 @@ class Protocol:
 
     Arguments:
         name: e.g. "smellnet-mixture:clean:seen".
-        measures: what a score on it says, in one sentence.
+        measures: what a score on it measures, in one sentence.
         resample: what is independent, for intervals: "recording" or "support".
         data: the data set whose entries the pieces name.
         folds: one or more; scores are pooled over them.
@@ -42,7 +42,7 @@ def protocol(name: str, root: str | Path | None = None) -> Protocol:
     """The protocol of this name, on the data found under `root` or UNMIXNET_DATA."""
     if "window" in name.lower():
         raise SplitError(
-            "a split by windows puts parts of one recording on both sides: it measures memory, not smelling",
+            "a split by windows puts parts of one recording on both sides: it measures memory, not recognition",
             where=name,
             remedy=f"Use a split by recording, e.g. {next(iter(NAMES))}",
         )
@@ -156,9 +156,9 @@ def _manifest(data: Dataset) -> tuple[Fold, ...]:
 
 @lru_cache(maxsize=4)
 def measured(data: Dataset) -> dict[str, tuple[Piece, ...]]:
-    """Measured recordings of each split, every one once, with the session that its id tells.
+    """Measured recordings of each split, every one once, with the session from its id.
 
-    Of a simulated data set these are all: nobody copied or computed a file there.
+    Of a simulated data set these are all: it has no copies.
     """
     from unmixnet.recordings.audit.files import audited_entry
     from unmixnet.recordings.audit.inspect import judge_files

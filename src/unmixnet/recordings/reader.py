@@ -70,7 +70,7 @@ def _format(content: FileContent, name: str | None) -> Format:
         return known
     for known in FORMATS:
         if known.name == name:
-            _ = content.head  # refuses what is no plain file
+            _ = content.head  # refuses what is not a plain file
             return known
     names = ", ".join(known.name for known in FORMATS)
     raise ConfigError(f"no format {name!r}", remedy=f"Choose one of {names}")

@@ -168,7 +168,7 @@ _MOST = 100_000
 
 
 def _check_counts(where: str, **counts: tuple[object, int]) -> None:
-    """Refuse what is no whole number, or fewer than the builder needs; each count comes with its least value."""
+    """Refuse what is not a whole number, or fewer than the builder needs; each count comes with its least value."""
     for name, (value, least) in counts.items():
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= _MOST:
             problem = f"{name} is {value!r}, expected a whole number from {least} to {_MOST:,}"

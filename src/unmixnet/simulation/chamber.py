@@ -188,7 +188,7 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def check_positive(value: object, name: str, where: str) -> None:
-    """Refuse what is no positive number."""
+    """Refuse what is not a positive number."""
     if not is_number(value) or value <= 0:
         raise ChamberError(f"{name} is {value!r}, expected a positive number", where=where, remedy=f"Correct {name}")
 
@@ -199,7 +199,7 @@ def _parts(values: object, kind: type, name: str) -> tuple:
     for i, part in enumerate(parts):
         if not isinstance(part, kind):
             remedy = f"Give a sequence of {kind.__name__}"
-            raise ChamberError(f"{part!r} is no {kind.__name__}", where=f"{name}[{i}]", remedy=remedy)
+            raise ChamberError(f"{part!r} is not a {kind.__name__}", where=f"{name}[{i}]", remedy=remedy)
         for key in ("name", "tail", "head", "cell"):
             if not isinstance(getattr(part, key, ""), str):
                 problem = f"{key} is {getattr(part, key)!r}, expected text"

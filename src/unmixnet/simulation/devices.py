@@ -3,7 +3,7 @@ r"""A batch over several devices: each takes its share of the samples, and they 
     f over (B, …)  =  f over (B/d, …) on each of d devices
 
 `shard_map` rather than sharding by annotation: a solve has loops that stop when the slowest sample of the *batch* has
-converged, and each device should ask only its own samples.
+converged, and each device should wait only for its own samples.
 """
 
 from collections.abc import Callable, Sequence

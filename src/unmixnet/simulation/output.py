@@ -1,4 +1,4 @@
-"""Simulated trajectories as tables and Parquet files, and what to say of them."""
+"""Simulated trajectories as tables and Parquet files, and their summary."""
 
 import json
 from pathlib import Path

@@ -41,7 +41,7 @@ class Problem:
 
 
 def build(config: SimulationConfig) -> Problem:
-    """Turn a checked configuration into arrays; runs under the floating type that it asks for.
+    """Turn a checked configuration into arrays; runs under the floating type that it names.
 
     >>> import unmixnet as um
     >>> problem = um.build(um.parse_simulation(um.example("enose")))

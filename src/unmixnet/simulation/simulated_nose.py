@@ -180,8 +180,8 @@ def _runner(setting: Setting, save: tuple[str, ...], every: int) -> Any:
 def true_process(setting: Setting, chamber: Chamber | None = None) -> "Process":
     """The coefficients that made the recordings, for `chamber` (by default the coarse one).
 
-    `source.amount` is what a pure recording of strength one releases. The volatiles diffuse as Fuller's method
-    says; made-up sensors whose selectivities overlap, as those of metal oxides do, differ in what they adsorb, how
+    `source.amount` is what a pure recording of strength one releases. The volatiles diffuse by Fuller's method;
+    made-up sensors whose selectivities overlap, as those of metal oxides do, differ in what they adsorb, how
     long they keep it and how they answer. A sensor is the same however many there are beside it.
     """
     import jax.numpy as jnp

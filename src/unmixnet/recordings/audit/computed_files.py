@@ -40,7 +40,7 @@ def lag1_autocorrelation(readings: np.ndarray) -> np.ndarray:
 
 
 def is_white_noise(readings: np.ndarray, *, standard_errors: float = 4.0) -> bool:
-    """Whether no channel remembers its previous sample: every r₁ is within 4/√T of zero.
+    """Whether no channel is correlated with its previous sample: every r₁ is within 4/√T of zero.
 
     White noise of length T has r₁ = 0 ± 1/√T. A metal-oxide sensor has a time constant of seconds, so at the
     usual 1 to 100 Hz even a quiet, coarsely quantised recording has a channel with r₁ well above that. At
@@ -145,7 +145,7 @@ def _as_original(verdict: FileVerdict, settled: Mapping[str, FileVerdict]) -> Fi
 def _noise_parents(unique: Sequence[tuple[AuditedFile, FileVerdict]]) -> dict[str, str]:
     """The recording around which white noise was drawn: the one with the same id.
 
-    Where the id is no time, the recording with the nearest mean level, if that is within the noise.
+    Where the id is not a time, the recording with the nearest mean level, if that is within the noise.
     """
     real = [item for item, verdict in unique if verdict.kind is Kind.REAL]
     by_id = {identity: item.file for item in real if (identity := id_of(item.file)) is not None}

@@ -1,4 +1,4 @@
-"""What file names tell: recording times, sessions, and labels that disagree or do not sum to 100 %."""
+"""From file names: recording times, sessions, and labels that disagree or do not sum to 100 %."""
 
 import re
 from collections import defaultdict
@@ -53,7 +53,7 @@ def date_ms(file: str) -> int | None:
 
 
 def recording_times_h(files: Sequence[str]) -> dict[str, float]:
-    """Hours since the first recording, for every file whose name tells.
+    """Hours since the first recording, for every file whose name has a time.
 
     Ids count if they lie in the main run: the longest chain with at most 20 days between neighbours.
     """

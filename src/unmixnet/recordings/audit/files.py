@@ -1,4 +1,4 @@
-"""Gathering the recordings of a folder, with the split that each path tells."""
+"""Gathering the recordings of a folder, with the split that each path names."""
 
 import hashlib
 import re
@@ -83,7 +83,7 @@ def gather(
 
 
 def _listed(folder: Path) -> Dataset:
-    """The recordings that a manifest lists; where it names no split, the path tells it."""
+    """The recordings that a manifest lists; where it names no split, the path does."""
     data = load_dataset("folder", folder)
     entries = (replace(entry, split=split_of(entry.path)) if entry.split == "all" else entry for entry in data.entries)
     return replace(data, entries=tuple(entries))
@@ -109,7 +109,7 @@ def audited_entry(data: Dataset, entry: Entry) -> AuditedFile:
 
 
 def split_of(file: str) -> str:
-    """The first folder of the path whose name speaks of training, test or validation; else "all"."""
+    """The first folder of the path whose name contains training, test or validation; else "all"."""
     for part in PurePosixPath(file).parts[:-1]:
         if re.search(r"train|test|valid|(^|_)val($|_)", part.lower()):
             return part

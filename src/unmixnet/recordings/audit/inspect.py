@@ -132,7 +132,7 @@ def _trusted_times(files: Sequence[str], computed: Collection[str]) -> dict[str,
 
 
 def _strange_ids(files: Sequence[str], times_h: Mapping[str, float]) -> dict[str, tuple[str, ...]]:
-    """Files whose id is no time, where most files have one that is."""
+    """Files whose id is not a time, where most files have one that is."""
     if len(times_h) <= len(files) / 2:
         return {}
     ids = {file: identity for file in files if file not in times_h and (identity := id_of(file)) is not None}

@@ -1,8 +1,8 @@
-"""What reveals the label without smelling anything: time of recording, first sample, temperature and
+"""What reveals the label without the odour: time of recording, first sample, temperature and
 pressure.
 
-A test set is only worth something if such sources fail on it. Every score stands beside the best guess that
-sees nothing, and beside a reference that sees the whole recording.
+A test set is only worth something if such sources fail on it. Every score stands beside the best constant
+guess, and beside a reference that sees the whole recording.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""One self-contained HTML page that shows an audit to somebody who does not program."""
+"""One self-contained HTML page of an audit, for readers who do not program."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -94,8 +94,8 @@ def _summary(report: AuditReport) -> str:
 
 def _cards(findings: list[Statement]) -> str:
     if not findings:
-        return "<h2>What we found</h2><p>Nothing that should worry you.</p>"
-    return "<h2>What we found</h2>" + "".join(_card(item) for item in findings)
+        return "<h2>Findings</h2><p>No problems found.</p>"
+    return "<h2>Findings</h2>" + "".join(_card(item) for item in findings)
 
 
 def _card(item: Statement) -> str:
@@ -191,7 +191,7 @@ def _leak_section(report: AuditReport) -> str:
     )
     return (
         "<h2>What gives the label away</h2>"
-        '<p class="sub">A source that has hardly smelled anything should do no better than the dashed line. '
+        '<p class="sub">A source with almost no odour signal should do no better than the dashed line. '
         "Orange: it does, the label leaks. Grey: the whole recording, for comparison. Measured recordings "
         "only, guessed by randomised decision trees.</p>" + pictures
     )
@@ -255,7 +255,7 @@ def _method() -> str:
     return (
         '<h2>How this was found</h2><p class="sub">From the files alone. Exact copies: equal SHA-256. '
         "Altered copies: the small changes from sample to sample are noise, and noise does not repeat; where "
-        "it does, one file was made from the other. White noise: a sensor remembers its last value, so each "
+        "it does, one file was made from the other. White noise: a sensor responds slowly, so each "
         "sample resembles the one before; where no channel does, nothing was measured. Times: from ids or "
         f"dates in the file names.</p><ul>{kinds}</ul>"
     )

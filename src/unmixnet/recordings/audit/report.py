@@ -1,4 +1,4 @@
-"""What an audit says: a verdict for each file, and what concerns the folder as a whole."""
+"""Result of an audit: a verdict for each file, and what concerns the folder as a whole."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,7 +23,7 @@ class Kind(StrEnum):
     REAL = "real", "looks like a measurement"
     WHITE_NOISE = (
         "white-noise",
-        "no channel remembers its previous sample, as every real sensor does: computed, not measured",
+        "no channel is correlated with its previous sample, as every real sensor is: computed, not measured",
     )
     ALTERED_COPY = (
         "altered-copy",
@@ -124,16 +124,16 @@ class Proximity:
 
 @dataclass(frozen=True)
 class Leak:
-    """How well something that knows nothing of the odour predicts the label.
+    """How well a source without the odour signal predicts the label.
 
     Arguments:
         channels: the array that was recorded, e.g. "NO2, C2H5OH, VOC, CO".
         source: what the prediction saw.
         metric: "accuracy" (higher reveals more) or "MAE" (lower reveals more).
-        score: of that source; `null` is the score of the best guess that sees nothing.
+        score: of that source; `null` is the score of the best constant guess.
         test: what was predicted, from what.
         n: how many recordings.
-        reference: True for the one source that smells: the whole recording.
+        reference: True for the whole recording, the one source with the odour signal.
     """
 
     channels: str
@@ -147,7 +147,7 @@ class Leak:
 
     @property
     def reveals(self) -> bool:
-        """Whether the source clearly knows more than nothing."""
+        """Whether the source is clearly better than the null."""
         if self.metric == "MAE":
             return self.score < 0.75 * self.null
         return self.score > self.null + 0.15

@@ -142,7 +142,7 @@ def _conflicts(report: AuditReport) -> list[Statement]:
             f"{len(files)} files carry two labels",
             what + ".",
             "At least one of the two is wrong, and nothing in the file says which.",
-            "Ask whoever made the recordings; until then, leave these files out.",
+            "Ask the person who made the recordings; until then, leave these files out.",
             tuple(verdict.file for verdict in files),
         )
     ]
@@ -242,8 +242,8 @@ def _sessions(report: AuditReport) -> list[Statement]:
             Statement(
                 "notice",
                 "Recording times are unknown",
-                "Neither ids nor dates in the file names tell when the recordings were made.",
-                "Without times nobody can check whether test recordings were made beside training ones.",
+                "The file names have neither ids nor dates that show when the recordings were made.",
+                "Without times it cannot be checked whether test recordings were made beside training ones.",
                 "Put date and time in the file name (20260115_1030).",
             )
         ]
@@ -266,8 +266,8 @@ def _leak(leak: Leak) -> Statement:
         "serious",
         f"{leak.test}: the label can be guessed from {leak.source}",
         what,
-        "That source has hardly smelled anything: either each label was recorded in its own hour, or the "
-        "odour was there before the recording began. A good score on this split is no evidence of smelling.",
+        "That source has almost no odour signal: either each label was recorded in its own hour, or the "
+        "odour was there before the recording began. A good score on this split is no evidence of odour recognition.",
         "Print this number beside every result on this split.",
     )
 

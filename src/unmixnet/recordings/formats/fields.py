@@ -12,7 +12,7 @@ from unmixnet.recordings.recording import Finding
 __all__ = ["ABSENT", "LARGEST", "FieldLog", "is_absurd", "read_field", "read_time", "split_fields"]
 
 LARGEST, SMALLEST = 1e16, 1e-30
-"""Sizes beyond which a number is none that a sensor or a clock gives."""
+"""Bounds beyond which a number cannot come from a sensor or a clock."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[+-]?[0-9]{1,3}(?:[, '\u00a0\u202f][0-9]{3})+(?:\.[0-9]*)?")
@@ -24,7 +24,7 @@ ABSENT = frozenset(
 
 @dataclass
 class FieldLog:
-    """Where fields were no readings, gathered while a table is read."""
+    """Where fields held no reading, gathered while a table is read."""
 
     file: str
     names: tuple[str, ...]
@@ -33,7 +33,7 @@ class FieldLog:
     seen: dict[tuple[Code, int], list[tuple[int, str]]] = field(default_factory=dict)
 
     def note(self, code: Code, line: int, column: int, text: str) -> float:
-        """Remember a field that is no reading; its value is NaN."""
+        """Note a field without a reading; its value is NaN."""
         self.seen.setdefault((code, column), []).append((line, text))
         return float("nan")
 
@@ -101,7 +101,7 @@ def read_time(text: str, log: FieldLog, line: int, column: int) -> float:
 
 
 def is_absurd(values: np.ndarray) -> np.ndarray:
-    """True where the size of a number is none that a sensor or a clock has."""
+    """True where a number cannot come from a sensor or a clock."""
     size = np.abs(values)
     return (size > LARGEST) | ((size > 0) & (size < SMALLEST))
 

@@ -53,7 +53,7 @@ def members(source: str | Path | bytes, file: str) -> dict[str, bytes]:
         seen, remedy = error.strerror or str(error), "Check the path and the permissions"
         raise OsmellError(seen, file=file, expected="a readable file", remedy=remedy) from None
     except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, RuntimeError) as error:
-        raise OsmellError(f"not a sound ZIP file ({str(error)[:80] or type(error).__name__})", file=file) from None
+        raise OsmellError(f"not a valid ZIP file ({str(error)[:80] or type(error).__name__})", file=file) from None
 
 
 def _file_bytes(path: Path) -> bytes:
@@ -66,7 +66,7 @@ def _file_bytes(path: Path) -> bytes:
 
 
 def _check(listed: list[zipfile.ZipInfo], file: str) -> None:
-    """Refuse an archive that holds too much, too little, or anything that is no plain file in plain sight."""
+    """Refuse an archive that holds too much, too little, or anything that is not a plain file with a plain name."""
     if len(listed) > _MOST_MEMBERS:
         raise OsmellError(f"{len(listed)} members", file=file, expected="two or three")
     names = [item.filename for item in listed]
@@ -87,7 +87,7 @@ def _check(listed: list[zipfile.ZipInfo], file: str) -> None:
 
 
 def _unpacked(archive: zipfile.ZipFile, item: zipfile.ZipInfo, file: str) -> bytes:
-    """One member; what it claims to be long is not believed, but a claim that is too long is refused at once."""
+    """One member; its stated size is not trusted, but one that is too large is refused at once."""
     most = LARGEST[item.filename]
     parts, size = [], item.file_size
     if size <= most:
@@ -215,7 +215,7 @@ def _columns(entries: Any, file: str) -> list[tuple[str, str]]:
 
 
 def _label(exact: Any, text: Any, file: str) -> Mixture | None:
-    """Our exact label if it is there, else what the text says."""
+    """Our exact label if it is there, else the one in the text."""
     if exact is not None:
         fields = _object(exact, "the label", file)
         try:
@@ -225,7 +225,7 @@ def _label(exact: Any, text: Any, file: str) -> Mixture | None:
         except OsmellError:
             raise
         except (UnmixError, KeyError, TypeError, ValueError) as error:
-            raise OsmellError(f"a label that is no mixture ({str(error)[:80]})", file=file) from None
+            raise OsmellError(f"a label that is not a mixture ({str(error)[:80]})", file=file) from None
     return parse_label(_text(text, "label", file)) if text else None
 
 
@@ -233,7 +233,7 @@ def _decoded(raw: bytes, file: str) -> Any:
     try:
         return decode(raw, file)
     except ArtefactError as error:
-        raise OsmellError(f"no sound JSON ({error.problem})", file=file) from None
+        raise OsmellError(f"not valid JSON ({error.problem})", file=file) from None
 
 
 def _part(whole: dict[str, Any], key: str, file: str) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def _object(value: Any, what: str, file: str) -> dict[str, Any]:
 def _text(value: Any, what: str, file: str) -> str:
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT or not value.replace("\n", " ").isprintable():
         raise OsmellError(
-            f"the {what} is no text, too long or not printable",
+            f"the {what} is not text, too long or not printable",
             file=file,
             expected=f"at most {_LONGEST_TEXT} printable characters",
         )

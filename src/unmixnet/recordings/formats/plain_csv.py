@@ -148,7 +148,7 @@ def _no_such_column(source: SourceText, written: str, names: Iterable[str]) -> R
     return ReadError(
         Code.BAD_SIDECAR,
         file=source.file,
-        seen=f"a sidecar that speaks of {written!r}",
+        seen=f"the sidecar names {written!r}",
         expected=f"one of the columns {', '.join(names)}",
         remedy=f"Write {near[0]} if that was meant" if near else "Correct the name in the sidecar",
     )

@@ -84,7 +84,7 @@ def _usual_names(split: list[tuple[int, str, Pairs]]) -> tuple[str, ...]:
 
 
 def _belongs(pairs: Pairs, written: tuple[str, ...]) -> bool:
-    """True if a line speaks of the channels, however damaged it is."""
+    """True if a line names the channels, however damaged it is."""
     return any(name in written for name, _ in pairs)
 
 

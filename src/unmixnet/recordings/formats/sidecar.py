@@ -1,4 +1,4 @@
-"""The TOML file beside a recording: units, rate, device, label — what a plain CSV cannot say itself."""
+"""The TOML file beside a recording: units, rate, device, label — what a plain CSV does not contain."""
 
 import difflib
 import math
@@ -17,7 +17,7 @@ from unmixnet.recordings.recording import Mixture
 __all__ = ["FOLDER_SIDECAR", "Sidecar", "find_sidecar", "read_sidecar"]
 
 FOLDER_SIDECAR = "recordings.toml"
-"""Speaks for every recording of its folder that has no sidecar of its own."""
+"""Applies to every recording of its folder that has no sidecar of its own."""
 
 _KEYS = ("rate_Hz", "device", "label", "time_column", "time_unit", "units", "full_scale", "sentinels")
 

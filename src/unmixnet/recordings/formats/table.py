@@ -39,7 +39,7 @@ class Header:
 class Table:
     """Numbers of a delimited text: `values` (rows, columns), `line_of_row` counted from 1.
 
-    `dated` says that the time column held dates, which are now seconds since 1970.
+    `dated`: the time column held dates, which are now seconds since 1970.
     """
 
     names: tuple[str, ...]
@@ -104,7 +104,7 @@ def missing_header(source: SourceText) -> ReadError:
 
 
 def unknown_format(source: SourceText) -> ReadError:
-    """The refusal of text in no format that the reader knows."""
+    """The refusal of text in an unknown format."""
     first = next((i for i, line in enumerate(source.lines) if line.strip()), 0)
     return ReadError(
         Code.UNKNOWN_FORMAT,

@@ -33,7 +33,7 @@ _STRUCTURED = (
     (re.compile(r'\{\s*["}]|\[\s*["\[{]|\[\s*-?[\d.]+\s*,'), "JSON"),
     (re.compile(r"<(\?xml|!doctype|html|svg)", re.IGNORECASE), "XML or HTML"),
 )
-"""How text begins that is no table, whatever its lines look like."""
+"""How text begins that is not a table, whatever its lines look like."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def read_head(path: Path) -> bytes:
 
 
 def read_text_bytes(path: Path) -> bytes:
-    """All bytes of a text file; a file that turns out to be no text, or has an endless line, is not read to its end."""
+    """All bytes of a text file; one that turns out not to be text, or has an endless line, is not read to its end."""
     chunks: list[bytes] = []
     size = line = 0
     with open_recording(path) as file:
@@ -62,7 +62,7 @@ def read_text_bytes(path: Path) -> bytes:
                 _refuse_structured(chunk[:_HEAD_BYTES].decode("latin-1").removeprefix("ï»¿"), str(path))
             chunks.append(chunk)
             size += len(chunk)
-            body = chunk.rstrip(b"\0")  # NUL bytes after the last row, from a power loss, are no line
+            body = chunk.rstrip(b"\0")  # NUL bytes after the last row, from a power loss, are not a line
             if not body and size == len(chunk):
                 raise _empty(str(path), f"{size:,} NUL bytes")
             line = _unfinished(body, line)
@@ -105,7 +105,7 @@ def decode(raw: bytes, file: str) -> SourceText:
     _refuse_control_characters(text, file)
     _refuse_structured(text, file)
     *lines, last = text.split("\n")
-    if last and not lines:  # One line only: let the header search say what is missing.
+    if last and not lines:  # One line only: the header search reports what is missing.
         return SourceText(file, (last,), findings)
     if last.strip():
         findings += (_cut(last, len(lines) + 1),)

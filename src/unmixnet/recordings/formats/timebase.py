@@ -26,7 +26,7 @@ class Timebase:
 
 
 def from_rate(rows: int, sample_rate_Hz: float | None) -> Timebase:
-    """Evenly spaced rows; without a rate 1 Hz is assumed, and said."""
+    """Evenly spaced rows; without a rate 1 Hz is assumed, with a finding."""
     if sample_rate_Hz is not None:
         return Timebase(np.arange(rows) / sample_rate_Hz, sample_rate_Hz)
     message = "no time column and no rate: 1 Hz was assumed; state rate_Hz in a sidecar file"

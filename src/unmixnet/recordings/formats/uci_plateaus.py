@@ -108,7 +108,7 @@ def _read(content: FileContent) -> Recording:
     """Plateaus as a recording with one row per set point; `read_plateaus` also gives their length."""
     table = _plateaus(content)
     lines = np.arange(2, len(table) + 2)
-    # Set points have whatever length the experiment gave them: steps of unequal length are no gaps in time.
+    # Set points have whatever length the experiment gave them: steps of unequal length are not gaps in time.
     times = from_column(table.start_s, "s", file=str(content.path), column=1, lines=lines)
     units = (UNIT,) * len(table.sensors)
     checkup = judge(table.readings, table.sensors, units)

@@ -104,7 +104,7 @@ def read_uci_parquet(path: Path, place: str) -> Recording:
 
 
 def _hide(table: pa.Table, readings: np.ndarray, sensors: tuple[str, ...]) -> tuple[Finding, ...]:
-    """Put NaN where a digitised curve was not visible, and say so."""
+    """Put NaN where a digitised curve was not visible, with a finding."""
     findings: tuple[Finding, ...] = ()
     for m, sensor in enumerate(sensors):
         if f"{sensor}_visible" in table.column_names:

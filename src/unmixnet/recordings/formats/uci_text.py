@@ -88,7 +88,7 @@ class UciStream:
             findings += (Finding(Code.NOT_A_READING, message, count=self.absent),)
         if self.non_positive:
             share = self.non_positive / (self.rows * len(SENSORS))
-            message = f"{self.non_positive} readings ({share:.2%}) are at or under zero: 40000 / S is no resistance"
+            message = f"{self.non_positive} readings ({share:.2%}) are at or under zero: 40000 / S is not a resistance"
             findings += (Finding(Code.NON_POSITIVE, message, count=self.non_positive),)
         return findings
 
@@ -156,7 +156,7 @@ class UciStream:
         self._time_s = float(time_s[-1]) if len(time_s) else self._time_s
 
     def _note_cut(self) -> None:
-        """Say what follows the last complete line."""
+        """Note what follows the last complete line."""
         rest = self._rest
         body = rest.rstrip(b"\0")
         if len(body) < len(rest):

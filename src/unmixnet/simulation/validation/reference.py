@@ -24,7 +24,7 @@ _R = 8.31446261815324
 
 @dataclass(frozen=True)
 class Trajectory:
-    """Solution at the times that were asked for, and what it cost."""
+    """Solution at the requested times, and its cost."""
 
     t: np.ndarray
     N: np.ndarray
@@ -72,7 +72,7 @@ class ChamberEquations:
         self._climate()
 
     def _climate(self) -> None:
-        """What temperature and humidity do to release, gain and baseline."""
+        """Effect of temperature and humidity on release, gain and baseline."""
         source, readout = self.process.source, self.process.readout
         arrhenius = -_np(source.vaporisation) / _R * (1 / self.T - 1 / 298.15)
         self.amount = _np(source.amount) * np.exp(arrhenius + _np(source.humidity_slope) * self.moisture)
@@ -175,7 +175,9 @@ class ChamberEquations:
             case "Sips":
                 k, n, r0 = _np(g.k), _np(g.n), _np(g.r0)
                 return expit(n * np.log(k * (r + r0))) - expit(n * np.log(k * r0))
-        raise SolveError(f"the reference does not know {type(g).__name__}", where="readout.g", remedy="Use PowerLaw")
+        raise SolveError(
+            f"the reference does not implement {type(g).__name__}", where="readout.g", remedy="Use PowerLaw"
+        )
 
     # ------------------------------------------------------------ the integration
 
