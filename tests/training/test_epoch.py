@@ -17,7 +17,7 @@ from unmixnet.training import epoch as epoch_module
 from unmixnet.training.epoch import (
     TrainingPlan,
     _order,
-    _pace,
+    _update_factors,
     _windows,
     make_epoch,
     names_at,
@@ -176,14 +176,14 @@ def test_a_row_gives_its_model_back():
 
 def test_physical_coefficients_take_longer_steps_than_the_encoder():
     params = eqx.filter(unmixnet(), eqx.is_inexact_array)
-    pace = restored(unmixnet(), jnp.asarray(_pace(params, 3.0)))
+    pace = restored(unmixnet(), jnp.asarray(_update_factors(params, 3.0)))
     assert {float(np.unique(leaf).item()) for leaf in jax.tree.leaves(eqx.filter(pace.encoder, eqx.is_array))} == {1.0}
     assert float(pace.species[0, 0]) == float(pace.kinetics.pairs.B[0, 0, 0]) == 3.0
 
 
 def test_what_was_taken_from_the_recordings_stays_whatever_the_decay():
     reader = float32(tiny_model(reading="statistics"))
-    pace = _pace(eqx.filter(reader, eqx.is_inexact_array), 3.0)
+    pace = _update_factors(eqx.filter(reader, eqx.is_inexact_array), 3.0)
     trunk = restored(reader, jnp.asarray(pace)).encoder.trunk
     assert not np.any(trunk.air) and not np.any(trunk.mu) and not np.any(trunk.sigma)
     assert np.all(trunk.W == 1), "twin: the layer behind them is learned"
