@@ -11,8 +11,8 @@ from tests.pages.command_syntax import whole
 from tests.pages.page_text import ROOT, everywhere, in_blocks, in_sentences
 from tests.pages.plans import plan_of, words_of
 from tests.recordings.server import Home, serving
-from tests.recordings.sound import uci
 from tests.recordings.test_fetch import ARCHIVE, offer_mixtures, zipped
+from tests.recordings.valid_text import uci
 from unmixnet.examples import example_recording
 from unmixnet.inference.bundle import find_bundle
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from unmixnet.recordings.codes import Code
 
-from .sound import MIXTURE_HEADER, base, mixture, mixture_rows, plotter, text
+from .valid_text import MIXTURE_HEADER, base, mixture, mixture_rows, plotter, text
 
 SENTINEL = "4294967295"
 

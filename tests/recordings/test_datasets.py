@@ -9,7 +9,7 @@ from unmixnet.recordings.datasets import NAMES, load_dataset
 from unmixnet.recordings.formats.uci_plateaus import read_plateaus
 from unmixnet.recordings.location import DataError
 
-from .sound import mixture, text
+from .valid_text import mixture, text
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from unmixnet.recordings.download import FetchError
 from unmixnet.recordings.fetch import fetch
 
 from .server import Home, serving
-from .sound import mixture, text, uci
+from .valid_text import mixture, text, uci
 
 ARCHIVE = "/static/public/322/gas+sensor+array+under+dynamic+gas+mixtures.zip"
 

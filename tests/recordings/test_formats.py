@@ -19,7 +19,7 @@ from unmixnet.recordings.pieces import Piece, read_pieces
 from unmixnet.recordings.reader import FORMATS, RECORDING_SUFFIXES, read_recording
 from unmixnet.recordings.recording import Recording
 
-from .sound import base, mixture, text
+from .valid_text import base, mixture, text
 
 UCI = "Time (seconds), CO conc (ppm), Ethylene conc (ppm), sensor readings (16 channels)\n" + "".join(
     f"{0.01 * i:.2f} {i // 10}.0 0.0 " + " ".join(f"{1000 + 10 * m + (i * 7 + m) % 13}.5" for m in range(16)) + "\n"

@@ -9,7 +9,7 @@ from unmixnet.recordings.codes import Code
 from unmixnet.recordings.reader import ReadError, read_recording
 
 from .malformed import CASES, FAMILIES, Case
-from .sound import base, mixture, text
+from .valid_text import base, mixture, text
 
 
 def codes_of(path: Path) -> set[Code]:

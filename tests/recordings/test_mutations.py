@@ -15,7 +15,7 @@ from unmixnet.recordings.codes import Code
 from unmixnet.recordings.reader import ReadError, read_recording
 
 from .mutations import DAMAGES, mutate
-from .sound import base, mixture, plotter, text, uci
+from .valid_text import base, mixture, plotter, text, uci
 
 SLOWEST_S = 0.05
 

@@ -10,7 +10,7 @@ from unmixnet.recordings.codes import Code
 from unmixnet.recordings.formats.uci_text import UciStream
 from unmixnet.recordings.reader import ReadError, read_recording
 
-from .sound import UCI_HEADER, uci
+from .valid_text import UCI_HEADER, uci
 
 ROWS = 3000
 

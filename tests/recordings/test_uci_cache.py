@@ -12,7 +12,7 @@ from unmixnet.recordings.formats.uci_cache import Downsampler, open_view
 from unmixnet.recordings.formats.uci_text import UciBlock
 from unmixnet.recordings.reader import ReadError, read_recording
 
-from .sound import uci
+from .valid_text import uci
 
 
 @pytest.fixture

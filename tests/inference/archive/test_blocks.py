@@ -10,7 +10,7 @@ from unmixnet.inference.archive import blocks
 from unmixnet.inference.archive.blocks import RowBlock, blocks_of
 from unmixnet.inference.archive.inputs import ErrorRow
 
-from .made_up import rows_of, write_parquet
+from .archives import rows_of, write_parquet
 
 
 def read(path) -> list[RowBlock | ErrorRow]:

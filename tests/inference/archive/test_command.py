@@ -11,7 +11,7 @@ from tests.inference.bundle import tiny
 from unmixnet.cli.archive import unmix_archive
 from unmixnet.errors import ConfigError
 
-from .made_up import answers, write_csv
+from .archives import answers, write_csv
 
 app = typer.Typer()
 app.command()(unmix_archive)

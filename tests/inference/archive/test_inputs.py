@@ -8,7 +8,7 @@ from unmixnet.errors import ConfigError
 from unmixnet.inference.archive import inputs
 from unmixnet.inference.archive.inputs import Input, inputs_of, units_of
 
-from .made_up import write_csv
+from .archives import write_csv
 
 
 def test_files_come_sorted_and_only_recordings(tmp_path):

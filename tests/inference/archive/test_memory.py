@@ -15,9 +15,9 @@ import pytest
 from tests.inference.bundle import tiny
 from unmixnet.inference.archive.run import unmix_archive
 
-from .made_up import answers, rows_of, write_csv, write_parquet
+from .archives import answers, rows_of, write_csv, write_parquet
 
-ONE = Path(__file__).with_name("one_run.py")
+ONE = Path(__file__).with_name("run_process.py")
 
 
 def archive(folder: Path, times: int, *, rows: int = 800) -> Path:

@@ -14,7 +14,7 @@ from unmixnet.inference.archive import run as running
 from unmixnet.inference.archive.manifest import ArchiveManifest
 from unmixnet.inference.archive.run import unmix_archive
 
-from .made_up import answers, errors, rows_of, write_csv, write_parquet
+from .archives import answers, errors, rows_of, write_csv, write_parquet
 
 
 @pytest.fixture

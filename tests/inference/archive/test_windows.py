@@ -16,7 +16,7 @@ from unmixnet.inference.archive.windows import Window, windows_of
 from unmixnet.recordings.recording import ChannelHealth, Recording
 from unmixnet.recordings.temporal import window_starts
 
-from .made_up import rows_of
+from .archives import rows_of
 
 
 def recording(rows: int, rate: float, seed: int = 1) -> Recording:

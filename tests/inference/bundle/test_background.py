@@ -6,7 +6,7 @@ import numpy as np
 
 from unmixnet.inference.bundle.calibration import Background, departure, fit_background
 
-from .made_up import several
+from .synthetic_evidence import several
 
 
 def at(level: float):

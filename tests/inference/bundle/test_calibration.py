@@ -9,7 +9,7 @@ from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.calibration import Calibration, fit_background, fit_intervals
 from unmixnet.inference.bundle.novelty import fit_novelty
 
-from .made_up import several
+from .synthetic_evidence import several
 from .test_conformal import recordings
 
 

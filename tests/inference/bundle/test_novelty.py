@@ -7,7 +7,7 @@ import pytest
 
 from unmixnet.inference.bundle.novelty import fit_gauge, fit_novelty
 
-from .made_up import evidence, several
+from .synthetic_evidence import evidence, several
 
 
 def test_ordinary_recordings_are_seldom_called_unlike():

@@ -4,7 +4,7 @@ import pytest
 
 from unmixnet.inference.report import Answer
 
-from .made_up import empty, made_up, nothing, unlike
+from .synthetic_answers import empty, made_up, nothing, unlike
 
 
 @pytest.fixture(scope="session")

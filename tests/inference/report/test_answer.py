@@ -8,7 +8,7 @@ import pytest
 from unmixnet.errors import UnmixError
 from unmixnet.inference.report import Answer, AnswerError, Verdict
 
-from .made_up import made_up
+from .synthetic_answers import made_up
 
 
 def test_lists_are_taken_as_arrays(mixture):

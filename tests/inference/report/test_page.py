@@ -15,7 +15,7 @@ from unmixnet.inference.report.bars import axis_end, component_bars
 from unmixnet.inference.report.page import render_page
 
 from .hostile import HOSTILE
-from .made_up import made_up
+from .synthetic_answers import made_up
 
 VOID = {"meta", "br", "img", "link", "input", "hr"}
 

@@ -13,7 +13,7 @@ from unmixnet.inference.report import AnswerError, write_report
 from unmixnet.inference.report.files import states_csv, traces_csv
 
 from .hostile import HOSTILE
-from .made_up import empty, made_up
+from .synthetic_answers import empty, made_up
 
 FILES = {"index.html", "answer.json", "traces.csv", "states.csv"}
 

@@ -14,7 +14,7 @@ from unmixnet.inference.report import print_answer, rows, sentences
 from unmixnet.inference.report.terminal import COLUMNS, closure_sentence
 
 from .hostile import HOSTILE
-from .made_up import made_up
+from .synthetic_answers import made_up
 
 
 def printed(answer, width: int = 120) -> str:

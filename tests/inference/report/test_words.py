@@ -20,7 +20,7 @@ from unmixnet.inference.report.words import (
     strength_words,
 )
 
-from .made_up import CLOSED, made_up
+from .synthetic_answers import CLOSED, made_up
 
 NAMES = ("strawberry", "mango", "clove", "pear")
 

@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from tests.inference.archive.made_up import answers, errors, write_csv
+from tests.inference.archive.archives import answers, errors, write_csv
 from tests.inference.archive.workers import work
 from tests.inference.bundle import tiny
 from unmixnet.inference.archive import run as running

@@ -9,7 +9,7 @@ import pytest
 from studies.harness.results import collect
 from studies.harness.run import run_jobs
 from studies.harness.work import Work
-from tests.inference.archive.made_up import answers, errors, write_csv
+from tests.inference.archive.archives import answers, errors, write_csv
 from tests.inference.archive.workers import study, work
 from tests.inference.bundle import tiny
 from unmixnet.errors import ConfigError, UnmixError

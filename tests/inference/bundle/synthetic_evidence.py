@@ -1,4 +1,4 @@
-"""Evidence of recordings that nobody made."""
+"""Evidence of synthetic recordings."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""One run of an archive in a process of its own: `python one_run.py IN OUT BUNDLE WORKERS`; prints its peak memory."""
+"""One run of an archive in its own process: `python run_process.py IN OUT BUNDLE WORKERS`; prints its peak memory."""
 
 import json
 import sys
