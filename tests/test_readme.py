@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from unmixnet import example_recording
+
 README = Path(__file__).parents[1] / "README.md"
 
 
@@ -12,8 +14,18 @@ def blocks() -> list[str]:
     return re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
 
 
+def test_the_two_lines_that_unmix_a_file_do_so():
+    own = {"smellnet-mixture": "simulated", "a.csv": str(example_recording())}
+    code = re.sub("|".join(map(re.escape, own)), lambda name: own[name[0]], blocks()[0])
+    names: dict = {}
+    exec(compile(code, "README.md", "exec"), names)
+    answer = names["answer"]
+    assert answer.verdict == "mixture"
+    np.testing.assert_allclose(answer.ratios.sum(), 1, atol=1e-5)
+
+
 def test_the_ten_lines_that_train_and_predict_do_so():
-    code = blocks()[0]
+    code = blocks()[1]
     quick = code.replace("epochs=100, schooling=2000", "epochs=1, closure=False")
     assert quick != code
     names: dict = {}
@@ -24,7 +36,7 @@ def test_the_ten_lines_that_train_and_predict_do_so():
 
 
 def test_the_simulation_runs_and_its_slopes_have_the_signs_of_the_sensors():
-    code = blocks()[1]
+    code = blocks()[2]
     names: dict = {}
     exec(compile(code, "README.md", "exec"), names)
     assert names["batch"].shape == (32, 240, 4)

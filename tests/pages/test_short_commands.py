@@ -43,7 +43,7 @@ def test_python_of_the_pages_runs(workspace, page, block, request):  # noqa: F81
 
 
 def test_the_readme_has_no_python_but_what_its_own_test_runs():
-    assert [page for page, _ in with_page("python")].count("README.md") == 2
+    assert [page for page, _ in with_page("python")].count("README.md") == 3
 
 
 @pytest.mark.parametrize(("page", "block"), with_page("toml"), ids=lambda value: value[:24])
