@@ -105,6 +105,16 @@ def test_a_mistake_in_the_file_is_answered_with_its_remedy(config, tmp_path, tex
     assert message in capsys.readouterr().err
 
 
+def test_odd_labels_and_mixed_rates_are_said_before_training(tmp_path, monkeypatch, capsys):
+    for name, step_s in (("a", 0.5), ("b", 1.0)):
+        rows = "".join(f"{i * step_s},{500 + i % 7},{300 + i % 5}\n" for i in range(60))
+        (tmp_path / f"{name}.csv").write_text("time_s,NO2 [counts],CO [counts]\n" + rows)
+    (tmp_path / "manifest.csv").write_text("file,label\na.csv,almond_60_clove_50\nb.csv,clove\n")
+    inside(["train", "--folder", str(tmp_path), "-o", str(tmp_path / "run")], monkeypatch)
+    messages = capsys.readouterr().err
+    assert "sum to 110" in messages and "different sample rates" in messages
+
+
 @pytest.mark.soak
 def test_ten_kills_at_random_moments_leave_no_trace(config, programs, whole, measured):
     rng, run, same = np.random.default_rng(), config.parent / "ten", 0

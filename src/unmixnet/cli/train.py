@@ -1,6 +1,6 @@
 """`unmixnet train CONFIG.toml`: train, calibrate, and write a bundle."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unmixnet.cli.output import Bar, bold, message, print_json, print_table, progress, spinner
+from unmixnet.cli.output import Bar, Styled, bold, message, print_json, print_table, progress, spinner
 
 if TYPE_CHECKING:
     from unmixnet.recordings.recording import Recording
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 __all__ = ["learn_folder", "train"]
 
 EpochWatch = Callable[[dict[str, Any]], None]
+_SHOWN = 3
+"""Labels with an odd sum that are named one by one."""
 
 
 def train(
@@ -94,6 +96,7 @@ def _run(config: "TrainConfig", name: str, run: Path, resume: bool, data: Path |
         from unmixnet.training.make_bundle import train_bundle
     with progress() as display:
         sources = training_recordings(config, data, progress=display)
+    _warn((*sources.train, *sources.validation))
     with _epochs(config.training.epochs) as (watch, calibrating):
         return train_bundle(config, sources, name, run, resume=resume, watch=watch, calibrating=calibrating)
 
@@ -159,6 +162,7 @@ def learn_folder(folder: Path | None, output: Path | None, *, seed: int | None, 
             "there is a model in this folder already", where=str(run), remedy="Choose another folder with -o"
         )
     recordings = _labelled(folder)
+    _warn(recordings)
     with spinner("starting"):
         from unmixnet.training.few_shot import train_few_shot
     with _stage_bars() as watch:
@@ -182,6 +186,18 @@ def _labelled(folder: Path) -> "list[Recording]":
             remedy="List the recordings and their labels in manifest.csv",
         )
     return [data.read(entry) for entry in entries]
+
+
+def _warn(recordings: "Sequence[Recording]") -> None:
+    """Say what is odd about the labels and rates of training recordings."""
+    from unmixnet.recordings.codes import Code
+    from unmixnet.recordings.inspection import folder_findings
+
+    sums = [finding for recording in recordings for finding in recording.found(Code.RATIO_SUM)]
+    for finding in (*folder_findings(recordings), *sums[:_SHOWN]):
+        message(Styled("Note: ", "yellow"), finding.message)
+    if len(sums) > _SHOWN:
+        message(f"{len(sums) - _SHOWN} more labels do not sum to 100; `unmixnet check` lists them.")
 
 
 @contextmanager
