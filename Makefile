@@ -21,6 +21,7 @@ TOOLS  := chromium:chromium mosquitto:mosquitto npm:npm
 
 demo: $(CORE)
 	$(BIN)/unmixnet demo
+	@echo "Here unmixnet is $(BIN)/unmixnet; after '. $(BIN)/activate' it is unmixnet, as the pages write it."
 
 # Long tests mostly wait for XLA to compile programs that run once; without its fusion emitters it is sooner done.
 # `XLA_FLAGS= make test` compiles as users do.
