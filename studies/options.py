@@ -1,4 +1,4 @@
-"""Options and the storing and printing of results that the `reproduce` commands share."""
+"""Options that the commands of the studies share, and how they store and print results."""
 
 import json
 from collections import defaultdict

@@ -1,5 +1,6 @@
 """Diagrams of the system: the closed loop, and the two blocks of the solver."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -206,7 +207,6 @@ def draw_blocks() -> Figure:
 
 def _transport(ax: Axes) -> None:
     region(ax, Box(0.3, 4.65, 10.4, 2.85), "(a) Transport: moles $N$ of every substance and of air, in every cell")
-    y, high = 4.85, 1.32
     names = (
         ("Source", "$N \\leftarrow N + \\Delta t\\,\\hat z\\hat a\\,\\rho(t)\\,p$\nrelease, known or\ninferred place"),
         (
@@ -221,21 +221,12 @@ def _transport(ax: Axes) -> None:
         ),
         ("Walls", "$N \\leftarrow N e^{-\\kappa\\Delta t}$\nif there are any\n(network: none)"),
     )
-    widths, x, chain = (1.95, 2.7, 3.1, 1.55), 0.5, []
-    for (title, lines), width in zip(names, widths, strict=True):
-        chain.append(box(ax, Box(x, y, width, high), title, lines))
-        x += width + 0.25
-    for left, right in pairwise(chain):
-        arrow(ax, left.at(1, 0.5), right.at(0, 0.5))
     sets = ("amount, rise, decay", "edge velocities × factor", "$D_{ij}$ symmetric, global × factor", "")
-    for place, text in zip(chain, sets, strict=True):
-        if text:
-            _sets(ax, place, text)
+    _operators(ax, 4.85, names, (1.95, 2.7, 3.1, 1.55), sets)
 
 
 def _surface(ax: Axes) -> None:
     region(ax, Box(0.3, 1.5, 10.4, 2.9), "(b) Sensor surface: coverage $\\theta$ of each sensor, then its signal $y$")
-    y, high = 1.75, 1.32
     names = (
         ("Air at the sensor", "$c_i = N_i/V$ of its cell;\nwhat sticks leaves the cell"),
         (
@@ -246,19 +237,27 @@ def _surface(ax: Axes) -> None:
         ("Transduction", "$r=\\Sigma\\beta_i\\theta_i$\n$s^*=b \\pm \\mathrm{gain}\\,\\ln(1+kr)/k$\nrises with $r$"),
         ("Lag", "$y \\leftarrow e^{-\\Delta t/\\tau}y$\n$+(1-e^{-\\Delta t/\\tau})s^*$\nrise ≠ recovery"),
     )
-    widths, x, chain = (2.05, 2.75, 2.6, 1.9), 0.5, []
-    for (title, lines), width in zip(names, widths, strict=True):
-        chain.append(box(ax, Box(x, y, width, high), title, lines))
-        x += width + 0.25
-    for left, right in pairwise(chain):
-        arrow(ax, left.at(1, 0.5), right.at(0, 0.5))
     sets = ("", "$k_{ads}, k_{des}$ of pairs", "$\\beta$; session's gain, offset", "$\\tau$ of the sensor")
-    for place, text in zip(chain, sets, strict=True):
+    first = _operators(ax, 1.75, names, (2.05, 2.75, 2.6, 1.9), sets)[0]
+    start = Box(first.x, first.y + first.height + 0.34, first.width, 0.62)
+    box(ax, start, "Exposed start:\n$\\theta^0$ stationary at $c$", kind="data", size=9)
+    arrow(ax, start.at(0.5, 0), first.at(0.5, 1))
+
+
+def _operators(
+    ax: Axes, y: float, names: Sequence[tuple[str, str]], widths: Sequence[float], sets: Sequence[str]
+) -> list[Box]:
+    """Operators in a row, an arrow from each to the next; above each what a network sets of it, if anything."""
+    x, row = 0.5, []
+    for (title, lines), width in zip(names, widths, strict=True):
+        row.append(box(ax, Box(x, y, width, 1.32), title, lines))
+        x += width + 0.25
+    for left, right in pairwise(row):
+        arrow(ax, left.at(1, 0.5), right.at(0, 0.5))
+    for place, text in zip(row, sets, strict=True):
         if text:
             _sets(ax, place, text)
-    start = Box(chain[0].x, y + high + 0.34, chain[0].width, 0.62)
-    box(ax, start, "Exposed start:\n$\\theta^0$ stationary at $c$", kind="data", size=9)
-    arrow(ax, start.at(0.5, 0), chain[0].at(0.5, 1))
+    return row
 
 
 def _sets(ax: Axes, place: Box, text: str) -> None:
