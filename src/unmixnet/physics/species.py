@@ -16,7 +16,10 @@ from jaxtyping import Array, Float
 
 __all__ = ["SPECIES", "Species", "fuller_diffusivity", "species"]
 
-_ATOMIC_MASS = {"C": 12.011, "H": 1.008, "O": 15.999, "N": 14.007, "S": 32.06, "Cl": 35.45, "Ar": 39.95, "He": 4.0026}
+_ATOMIC_MASS = {
+    **{"C": 12.011, "H": 1.008, "O": 15.999, "N": 14.007, "S": 32.06, "F": 18.998, "Cl": 35.45},
+    **{"He": 4.0026, "Ne": 20.180, "Ar": 39.95, "Kr": 83.798, "Xe": 131.29},
+}
 """g/mol, IUPAC 2021 conventional values."""
 _INCREMENT = {"C": 15.9, "H": 2.31, "O": 6.11, "N": 4.54, "S": 22.9, "Cl": 21.0}
 _RING = -18.3
@@ -63,6 +66,9 @@ _ROWS = (
     _measured("oxygen", "O2", 16.3),
     _measured("argon", "Ar", 16.2, "carrier"),
     _measured("helium", "He", 2.67, "carrier"),
+    _measured("neon", "Ne", 5.98),
+    _measured("krypton", "Kr", 24.5),
+    _measured("xenon", "Xe", 32.7),
     _measured("hydrogen", "H2", 6.12),
     _measured("carbon dioxide", "CO2", 26.9),
     _measured("carbon monoxide", "CO", 18.0),
@@ -71,9 +77,11 @@ _ROWS = (
     _measured("sulfur dioxide", "SO2", 41.8, "pungent"),
     _measured("nitrous oxide", "N2O", 35.9),
     _measured("chlorine", "Cl2", 38.4),
+    _measured("sulfur hexafluoride", "SF6", 71.3, "tracer"),
     _summed("nitrogen dioxide", "NO2", note="oxidising"),
     _summed("hydrogen sulfide", "H2S", note="rotten egg"),
     _summed("methane", "CH4"),
+    _summed("ethane", "C2H6"),
     _summed("ethylene", "C2H4", note="ripening fruit"),
     _summed("propane", "C3H8"),
     _summed("isobutane", "C4H10"),
@@ -106,13 +114,32 @@ SPECIES: dict[str, Species] = {row.name: row for row in _ROWS}
 
 
 def species(name: str) -> Species:
-    """A species by name; an unknown name raises `KeyError` with the nearest one."""
+    """A species by name, or by formula where only one of the table has it; both are case-sensitive.
+
+    An unknown name raises `KeyError` with the nearest one, a formula of several species one that lists them.
+
+    >>> from unmixnet.physics.species import species
+    >>> species("hydrogen") is species("H2")
+    True
+    >>> species("CH4").diffusion_volume  # 15.9 + 4 · 2.31
+    25.14
+    """
     if name in SPECIES:
         return SPECIES[name]
+    isomers = [row for row in _ROWS if row.formula == name != ""]
+    if len(isomers) == 1:
+        return isomers[0]
+    if isomers:
+        raise KeyError(f"{name!r} may be {' or '.join(row.name for row in isomers)}; use the name")
+    raise KeyError(f"unknown species {name!r}{_nearest(name)}")
+
+
+def _nearest(name: str) -> str:
     import difflib
 
-    close = difflib.get_close_matches(name.lower(), SPECIES, n=1)
-    raise KeyError(f"unknown species {name!r}" + (f"; did you mean {close[0]!r}?" if close else ""))
+    spelt = {known.lower(): known for row in _ROWS for known in (row.formula, row.name)}
+    close = difflib.get_close_matches(name.lower(), spelt, n=1)
+    return f"; did you mean {spelt[close[0]]!r}?" if close else ""
 
 
 def fuller_diffusivity(
