@@ -1,5 +1,6 @@
 """The physics agrees with every oracle, and stops agreeing when a defect is put in."""
 
+import numpy as np
 import pytest
 
 from unmixnet.simulation.validation import ORACLES, run
@@ -7,6 +8,7 @@ from unmixnet.simulation.validation.check import at_most, close
 from unmixnet.simulation.validation.diffusion import cantera_flux, krishna_wesselingh, mpmath_flux
 from unmixnet.simulation.validation.duncan_toor import PAIRS, duncan_toor, fick_bulbs, misses
 from unmixnet.simulation.validation.langmuir import langmuir
+from unmixnet.simulation.validation.loschmidt import NAMES, loschmidt, loschmidt_cell
 from unmixnet.simulation.validation.splitting import danckwerts, danckwerts_outlet, radau
 from unmixnet.simulation.validation.stefan_tube import stefan_tube
 
@@ -30,6 +32,13 @@ def test_the_physics_agrees_with(name):
         ),
         pytest.param(lambda: duncan_toor(fick=True), id="O4 Fick instead of Maxwell–Stefan"),
         pytest.param(lambda: stefan_tube(frozen_drift=True), id="O5 air drifts"),
+        pytest.param(
+            lambda: loschmidt(pairs=(25.17e-6, 77.16e-6, 83.35e-6), cells=(32,)), id="O8 digits of CH4–Ar swapped"
+        ),
+        pytest.param(
+            lambda: loschmidt(pairs=(21.57e-6, 71.76e-6, 83.35e-6), cells=(32,)), id="O8 digits of CH4–H2 swapped"
+        ),
+        pytest.param(lambda: loschmidt(fick=True, cells=(32,)), id="O8 Fick instead of Maxwell–Stefan"),
         pytest.param(lambda: langmuir(halve_desorption=True), id="O6 desorption halved"),
         pytest.param(lambda: langmuir(affinity=(0.3, 0.17, 0.05)), id="O6 dropped decade"),
         pytest.param(lambda: radau(frozen_wall=True), id="O7 wall loss forgotten"),
@@ -44,6 +53,29 @@ def test_fick_never_lets_nitrogen_cross_and_is_three_mole_percent_off():
     fick = fick_bulbs(pairs=PAIRS)
     assert fick.crossing_h() != fick.crossing_h(), "NaN: it never crosses"
     assert abs(misses(fick) - 0.031) < 0.001
+
+
+def test_argon_climbs_its_gradient_and_comes_back_whichever_gas_is_the_carrier():
+    cells = [loschmidt_cell(8, carrier=carrier) for carrier in NAMES]
+    for cell in cells:
+        argon = cell.bottom[:, 1]
+        assert argon[1] > argon[0] + 0.04 > cell.top[0, 1] + 0.04, "uphill: into the chamber that has more of it"
+        assert np.all(np.diff(argon[1:]) < 0), "and back"
+        assert np.max(np.abs(cell.bottom - cells[0].bottom)) < 1e-12
+        assert np.max(np.abs(cell.bottom + cell.top - cell.bottom[0] - cell.top[0])) < 1e-12, "nothing is lost"
+
+
+def test_fick_never_lets_argon_climb_and_is_five_mole_percent_off():
+    fick = loschmidt_cell(8, form="fick", carrier="methane")
+    exact = loschmidt_cell(8)
+    assert np.all(np.diff(fick.bottom[:, 1]) < 0)
+    assert abs(np.max(np.abs(fick.bottom - exact.bottom)) - 0.05) < 0.005
+
+
+def test_fick_closed_through_argon_climbs_but_misses_too():
+    fick = loschmidt_cell(8, form="fick", carrier="argon")
+    assert fick.bottom[1, 1] > fick.bottom[0, 1]
+    assert np.max(np.abs(fick.bottom - loschmidt_cell(8).bottom)) > 0.03
 
 
 def test_the_danckwerts_formula_has_its_known_limits():

@@ -18,6 +18,7 @@ ORACLES = (
     "diffusion.krishna_wesselingh",
     "duncan_toor.duncan_toor",
     "stefan_tube.stefan_tube",
+    "loschmidt.loschmidt",
     "langmuir.langmuir",
     "splitting.radau",
     "splitting.danckwerts",
