@@ -30,9 +30,9 @@ def mixture(rng: np.random.Generator, S: int, odorants: float) -> jax.Array:
 
 
 def edges(seed: int, S: int, odorants: float, E: int = 6, spread: float = 10.0, **options):
-    """Arguments of `edge_flux` for E random edges."""
+    """Arguments of `edge_flux` for E random edges: the law, x at both ends (S, E), c and length (E,)."""
     rng = np.random.default_rng(seed)
-    tail, head = (jnp.stack([mixture(rng, S, odorants) for _ in range(E)]) for _ in range(2))
+    tail, head = (jnp.stack([mixture(rng, S, odorants) for _ in range(E)], axis=1) for _ in range(2))
     law = MaxwellStefan(diffusivity(rng, S, spread), jnp.asarray(rng.uniform(0.5, 2, E)), **options)
     return law, tail, head, jnp.asarray(rng.uniform(30, 50, E)), jnp.asarray(rng.uniform(0.005, 0.05, E))
 
@@ -47,10 +47,10 @@ def stirred(process: Process, seed: int, odorants: float = 1e-3) -> State:
     """A state with every species in every cell and on every surface."""
     rng = np.random.default_rng(seed)
     air = clean_air(process, GEOMETRY)
-    V, S = air.N.shape
-    x = jnp.stack([mixture(rng, S, odorants) for _ in range(V)])
-    theta = jnp.asarray(rng.dirichlet(np.ones(S), air.theta.shape[0]))
-    return eqx.tree_at(lambda s: (s.N, s.theta), air, (jnp.sum(air.N, axis=1, keepdims=True) * x, theta))
+    S, V = air.N.shape
+    x = jnp.stack([mixture(rng, S, odorants) for _ in range(V)], axis=1)
+    theta = jnp.asarray(rng.dirichlet(np.ones(S), air.theta.shape[1]).T)
+    return eqx.tree_at(lambda s: (s.N, s.theta), air, (jnp.sum(air.N, axis=0) * x, theta))
 
 
 def float32(tree):

@@ -24,8 +24,8 @@ from studies.states.state_scores import CellStates, true_states_of
 from unmixnet.inference.scores import Row
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.maxwell_stefan import Form
-from unmixnet.physics.rollout import rollout
-from unmixnet.physics.state import clean_air
+from unmixnet.physics.rollout import Policy, rollout
+from unmixnet.physics.state import clean_air, with_samples
 from unmixnet.recordings.pieces import Recall
 from unmixnet.recordings.protocols import NAMES, Piece
 from unmixnet.recordings.simulated import is_simulated, plan_of, setting_of, shares
@@ -171,16 +171,17 @@ def reference_rows(job: Job, protocol: str, truths: dict[str, CellStates]) -> li
 def reference_states(setting: Setting, released: np.ndarray, form: Form, seconds: int) -> CellStates:
     """States of the true process on the coarse chamber in steps of a second, with the flux by `form`."""
     with jax.enable_x64(False):
-        geometry, process = setting.chamber.geometry(), true_process(setting)
+        geometry, process = with_samples((setting.chamber.geometry(), true_process(setting)))
         process = eqx.tree_at(lambda p: p.diffusion, process, replace(process.diffusion, form=form))
 
         @jax.jit
-        @jax.vmap
         def run(share: jax.Array) -> Any:
             this = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * share)
             start, dt = clean_air(this, geometry), jnp.asarray(1.0)
-            return rollout(this, geometry, start, dt, seconds, save=("N", "J", "theta")).saved
+            policy = Policy(order=1)
+            return rollout(this, geometry, start, dt, seconds, save=("N", "J", "theta"), policy=policy).saved
 
-        saved = run(jnp.asarray(released, float))
-        N, J, theta = (np.asarray(leaf, float)[..., 1:] for leaf in (saved.N, saved.J, saved.theta))
+        saved = run(jnp.asarray(released.T, float))
+        # from (second, species, place, recording)
+        N, J, theta = (np.asarray(leaf, float)[:, 1:].transpose(3, 0, 2, 1) for leaf in (saved.N, saved.J, saved.theta))
     return CellStates(N / setting.chamber.volume_m3[:, None], J, theta)

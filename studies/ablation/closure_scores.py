@@ -25,9 +25,11 @@ from studies.harness.benches import NetworkBench
 from studies.states.state_scores import CellStates
 from unmixnet.inference.scores import RESAMPLES, Row
 from unmixnet.metrics import bootstrap_interval
+from unmixnet.model.batches import samples_first
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.closure import ms_residual
 from unmixnet.physics.diffusion import composition, fluxes
+from unmixnet.physics.state import with_samples
 from unmixnet.recordings.pieces import Piece
 from unmixnet.recordings.simulated import setting_of
 from unmixnet.simulation.simulated_nose import true_process
@@ -74,9 +76,8 @@ def closure_tallies(
     }
     if truth is not None:
         tallies["MS residual, true D"] = RatioTally(solutions["true"].tolist(), ones)
-        guess = CellStates(
-            solutions["N"][..., 1:] / model.chamber.volume_m3[:, None], solutions["J"][..., 1:], np.zeros(0)
-        )
+        N, J = (solutions[name][:, :, 1:].swapaxes(2, 3) for name in ("N", "J"))
+        guess = CellStates(N / model.chamber.volume_m3[:, None], J, np.zeros(0))
         tallies |= state_tallies(guess, truth)
     return {name: asdict(tallies[name]) for name in METRICS if name in tallies}
 
@@ -124,30 +125,27 @@ def _solved_all(model: UnMixNet, windows: np.ndarray, D: np.ndarray | None) -> d
 
 @eqx.filter_jit
 def _solved(model: UnMixNet, windows: jax.Array, D: jax.Array | None) -> PyTree:
-    geometry = model.chamber.geometry()
+    geometry, save = with_samples(model.chamber.geometry()), ("N", "J", "y", "closure")
+    solved = model.reconstruct_all(jax.vmap(model)(windows), windows[:, 0], windows.shape[1], save=save)
+    saved, law = solved.rollout.saved, solved.process.diffusion
+    assert saved.N is not None and saved.J is not None and saved.closure is not None
 
-    def one(Y: jax.Array) -> PyTree:
-        solved = model.reconstruct(model(Y), Y[0], Y.shape[0], save=("N", "J", "y", "closure"))
-        saved, law = solved.rollout.saved, solved.process.diffusion
-        assert saved.N is not None and saved.J is not None and saved.closure is not None
+    def residuals(N: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
+        x, c, _ = composition(N, geometry.volume)
+        J = fluxes(N, law, geometry)[0]
+        own = ms_residual(x, c, J / law.scale, law.D, geometry)
+        true = jnp.zeros_like(own) if D is None else ms_residual(x, c, J, D, geometry)
+        net, moved = jnp.sum(jnp.abs(jnp.sum(J, axis=0)), axis=0), jnp.sum(jnp.abs(J), axis=(0, 1))
+        return own, true, net, moved
 
-        def residuals(N: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-            x, c, _ = composition(N, geometry.volume)
-            J = fluxes(N, law, geometry)[0]
-            own = law.scale[:, None, None] * law.D
-            true = jnp.zeros(()) if D is None else ms_residual(x, c, J, D, geometry)
-            net, moved = jnp.sum(jnp.abs(jnp.sum(J, axis=1))), jnp.sum(jnp.abs(J))
-            return ms_residual(x, c, J, own, geometry), true, net, moved
-
-        own, true, net, moved = jax.vmap(residuals)(saved.N)
-        return {
-            "N": saved.N,
-            "J": saved.J,
-            "own": jnp.mean(own),
-            "true": jnp.mean(true),
-            "mass": jnp.mean(saved.closure.mass_error),
-            "net": jnp.sum(net),
-            "moved": jnp.sum(moved),
-        }
-
-    return jax.vmap(one)(windows)
+    own, true, net, moved = jax.vmap(residuals)(saved.N)
+    scores = {
+        "N": saved.N,
+        "J": saved.J,
+        "own": jnp.mean(own, axis=0),
+        "true": jnp.mean(true, axis=0),
+        "mass": jnp.mean(saved.closure.mass_error, axis=0),
+        "net": jnp.sum(net, axis=0),
+        "moved": jnp.sum(moved, axis=0),
+    }
+    return samples_first(scores, len(windows))

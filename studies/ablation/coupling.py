@@ -23,7 +23,7 @@ import numpy as np
 from unmixnet.physics.maxwell_stefan import Form
 from unmixnet.physics.readout import Linear
 from unmixnet.physics.rollout import Policy, Saved, rollout
-from unmixnet.physics.state import Process, clean_air
+from unmixnet.physics.state import Process, clean_air, with_samples
 from unmixnet.recordings.simulated import HIGH_COUPLING
 from unmixnet.simulation.chamber import Chamber
 from unmixnet.simulation.simulated_nose import Setting, true_process
@@ -99,12 +99,12 @@ def departures(case: str, fraction: float, laws: Sequence[str] = tuple(LAWS)) ->
 
 
 def solved(process: Process, chamber: Chamber, law: FluxLaw) -> Saved:
-    """Rollouts of pairs of substances by a law, leaves of shape (pair, second, ...)."""
+    """Rollouts of pairs of substances by a law, leaves of shape (pair, second, species, place) or fewer."""
     with jax.enable_x64(not law.single):
         governed: Process = jax.tree.map(lambda leaf: jnp.asarray(leaf, float), process)
         governed = eqx.tree_at(lambda p: p.diffusion, governed, replace(governed.diffusion, form=law.form))
         governed = eqx.tree_at(lambda p: p.readout.g, governed, Linear()) if law.linear else governed
-        return jax.tree.map(lambda leaf: np.asarray(leaf, float), _rollouts(governed, chamber))
+        return jax.tree.map(lambda leaf: np.moveaxis(np.asarray(leaf, float), -1, 0), _rollouts(governed, chamber))
 
 
 def _fitted(rollouts: Saved, truth: Saved) -> Saved:
@@ -125,7 +125,7 @@ def _process(case: str, fraction: float) -> Process:
         for _ in range(3):
             made = _scaled(process, scale)
             N = np.asarray(_rollouts(made, setting.chamber).N)
-            reached = float(np.max(np.sum(N[..., 1:], axis=-1) / N[..., 0]))
+            reached = float(np.max(np.sum(N[:, 1:], axis=1) / N[:, 0]))
             scale *= fraction / (1 - fraction) / reached
         return jax.tree.map(np.asarray, made)
 
@@ -145,39 +145,36 @@ def pairs(K: int) -> np.ndarray:
 
 @eqx.filter_jit
 def _rollouts(process: Process, chamber: Chamber) -> Saved:
-    geometry = chamber.geometry()
-    every = round(1 / _STEP_S)
-
-    def one(share: jax.Array) -> Saved:
-        this = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * share)
-        run = rollout(
-            this,
-            geometry,
-            clean_air(this, geometry),
-            jnp.asarray(_STEP_S),
-            SECONDS * every,
-            save=("N", "J", "y", "closure"),
-            policy=Policy(checkpoint="none"),
-        )
-        return jax.tree.map(lambda leaf: leaf[every - 1 :: every], run.saved)
-
-    return jax.vmap(one)(jnp.asarray(pairs(process.source.amount.shape[0])))
+    """Leaves of shape (second, species, place, pair) or fewer."""
+    every, shares = round(1 / _STEP_S), jnp.asarray(pairs(process.source.amount.shape[0]).T)
+    process, geometry = with_samples((process, chamber.geometry()))
+    this = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * shares)
+    run = rollout(
+        this,
+        geometry,
+        clean_air(this, geometry),
+        jnp.asarray(_STEP_S),
+        SECONDS * every,
+        save=("N", "J", "y", "closure"),
+        policy=Policy(checkpoint="none", order=1),
+    )
+    return jax.tree.map(lambda leaf: leaf[every - 1 :: every], run.saved)
 
 
 def _compared(case: str, fraction: float, law: str, rollouts: Saved, truth: Saved) -> Departure:
     y, y_true, J, J_true = (np.asarray(leaf) for leaf in (rollouts.y, truth.y, rollouts.J, truth.J))
-    M, M_true = (np.asarray(saved.N)[..., 1:].sum(axis=-2) for saved in (rollouts, truth))
+    M, M_true = (np.asarray(saved.N)[:, :, 1:].sum(axis=-1) for saved in (rollouts, truth))
     closure: Any = rollouts.closure
     return Departure(
         case,
         fraction,
         law,
         float(np.max(np.abs(y - y_true)) / np.max(np.abs(y_true))),
-        float(np.sqrt(np.sum((J - J_true)[..., 1:] ** 2) / np.sum(J_true[..., 1:] ** 2))),
+        float(np.sqrt(np.sum((J - J_true)[:, :, 1:] ** 2) / np.sum(J_true[:, :, 1:] ** 2))),
         float(np.sum(np.abs(M - M_true)) / np.sum(M_true)),
         float(np.mean(closure.ms_residual)),
         float(np.mean(closure.mass_error)),
-        float(np.sum(np.abs(np.sum(J, axis=-1))) / np.sum(np.abs(J))),
+        float(np.sum(np.abs(np.sum(J, axis=2))) / np.sum(np.abs(J))),
     )
 
 

@@ -97,9 +97,9 @@ def _network(case: Case) -> Measured:
 
     def answer(params: PyTree, Y: jax.Array) -> PyTree:
         model = eqx.combine(params, static)
-        return predict_ratios(model, Y) if case.kind == "network" else _with_states(model, Y)
+        return jax.vmap(lambda y: predict_ratios(model, y))(Y) if case.kind == "network" else _with_states(model, Y)
 
-    lifted = jax.jit(jax.vmap(answer, in_axes=(None, 0)))
+    lifted = jax.jit(answer)
     rng = np.random.default_rng(0)
     single, many = (rng.normal(size=(n, config.window, SENSORS)).astype(np.float32) for n in (1, BATCH))
     programs = [lifted.lower(params, windows).compile() for windows in (single, many)]
@@ -114,9 +114,8 @@ def _network(case: Case) -> Measured:
 
 def _with_states(model: UnMixNet, Y: jax.Array) -> PyTree:
     """What a full answer shows: ratios, moles, fluxes, coverages and the reconstructed trace."""
-    inference = model(Y)
-    saved = model.reconstruct(inference, Y[0], Y.shape[0], save=("x", "J", "theta", "y")).rollout.saved
-    return inference.a, saved
+    inference, save = jax.vmap(model)(Y), ("x", "J", "theta", "y")
+    return inference.a, model.reconstruct_all(inference, Y[:, 0], Y.shape[1], save=save).rollout.saved
 
 
 def _epoch_s(model: PyTree, config: TrainConfig, recordings: int) -> float:
@@ -190,7 +189,7 @@ def _played(model: UnMixNet, n: int) -> np.ndarray:
     config, rng = recipe(RECIPE), np.random.default_rng(0)
     shares = jnp.asarray(rng.dirichlet(np.full(COMPONENTS, 0.3), n), jnp.float32)
     T, typical = config.window, model.uninformed()
-    solve = eqx.filter_jit(jax.vmap(lambda a: model.reconstruct(typical, None, T, shares=a).y))
+    solve = eqx.filter_jit(lambda a: jnp.moveaxis(model.reconstruct_all(typical, None, T, shares=a).y, -1, 0))
     y = np.repeat(np.asarray(solve(shares)), config.settings.stride, axis=1)[:, : T - 1]
     y = np.concatenate([y[:, :1], y, np.repeat(y[:, -1:], T, axis=1)], axis=1)[:, :T]
     return y + rng.normal(0, 0.02, y.shape)

@@ -226,7 +226,7 @@ def forward_map(setting: Setting, *, fine: bool = True):
     import equinox as eqx
     import jax.numpy as jnp
 
-    from unmixnet.physics.rollout import rollout
+    from unmixnet.physics.rollout import Policy, rollout
     from unmixnet.physics.state import clean_air
 
     chamber = fine_chamber(setting).chamber if fine else setting.chamber
@@ -238,7 +238,7 @@ def forward_map(setting: Setting, *, fine: bool = True):
         a, log_strength, log_gain, offset = jnp.split(latent, (K, K + 1, K + 1 + M))
         this = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * a * jnp.exp(log_strength))
         dt = jnp.asarray(repeat / RATE_HZ)
-        y = rollout(this, geometry, clean_air(this, geometry), dt, ROWS // repeat).saved.y
+        y = rollout(this, geometry, clean_air(this, geometry), dt, ROWS // repeat, policy=Policy(order=1)).saved.y
         assert y is not None
         return jnp.repeat(jnp.exp(log_gain) * y + offset + CLEAN_AIR, repeat, axis=0)
 

@@ -39,21 +39,27 @@ _WHERE: dict[str, Callable[[Any], Array]] = {
     "lag recovery": lambda p: p.readout.tau_recovery,
 }
 """Places of the coefficients; that of the diffusivities in air is a row of a symmetric table."""
+_TABLES = ("k_ads", "k_des", "beta")
+"""Named and ordered as a table is, sensor by sensor; a process has the substances first."""
 _AIR = "D in air"
 Logs = Mapping[str, Any]
 
 
 def log_coefficients(process: Process) -> dict[str, np.ndarray]:
-    """Logarithms of all coefficients but the flow."""
+    """Logarithms of all coefficients but the flow; those of a sensor and a substance as (sensor, substance)."""
     values = {name: where(process) for name, where in _WHERE.items()} | {_AIR: process.diffusion.D[0, 1:]}
-    return {name: np.log(np.asarray(value)) for name, value in values.items()}
+    return {name: np.log(_turned(name, np.asarray(value))) for name, value in values.items()}
+
+
+def _turned(name: str, values: Any) -> Any:
+    return values.T if name in _TABLES else values
 
 
 def with_coefficients(process: Process, logs: Logs) -> Process:
     """The process with these coefficients."""
     D_air = jnp.exp(logs[_AIR])
     D = process.diffusion.D.at[0, 1:].set(D_air).at[1:, 0].set(D_air)
-    values = (D, *(jnp.exp(logs[name]) for name in _WHERE))
+    values = (D, *(jnp.exp(_turned(name, logs[name])) for name in _WHERE))
     return eqx.tree_at(lambda p: (p.diffusion.D, *(where(p) for where in _WHERE.values())), process, values)
 
 

@@ -24,7 +24,7 @@ from scipy.optimize import least_squares
 
 from studies.simulator.coefficients import combinations, first_substances, log_coefficients, names_of, with_coefficients
 from unmixnet.physics.geometry import Geometry
-from unmixnet.physics.rollout import rollout
+from unmixnet.physics.rollout import Policy, rollout
 from unmixnet.physics.state import Process, clean_air
 from unmixnet.simulation.simulated_nose import Setting, true_process
 
@@ -178,7 +178,8 @@ class _RecoveryProblem:
 def _played(process: Process, geometry: Geometry, share: Float[Array, " K"]) -> Float[Array, "n M"]:
     """The trace of a mixture, by the discretisation of the model."""
     this = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * share)
-    y = rollout(this, geometry, clean_air(this, geometry), jnp.asarray(DT_S), STEPS).saved.y
+    start, policy = clean_air(this, geometry), Policy(order=1)
+    y = rollout(this, geometry, start, jnp.asarray(DT_S), STEPS, policy=policy).saved.y
     assert y is not None
     return y
 

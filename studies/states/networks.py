@@ -15,6 +15,7 @@ from studies.harness.work import Job, Work
 from studies.states.physical import PhysicalStates
 from unmixnet.errors import ConfigError
 from unmixnet.inference.bundle.storage import from_tensors
+from unmixnet.model.batches import samples_first
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.recordings.protocols import Piece
 
@@ -84,7 +85,7 @@ def hidden_states(bench: NetworkBench, model: PyTree, pieces: Sequence[Piece]) -
 def own_states(bench: NetworkBench, model: UnMixNet, pieces: Sequence[Piece]) -> OwnStates:
     """The rollout of UnMixNet for the first window of each recording."""
     N, J, theta, y, ms, mass = _batched(_solved, model, _first_windows(bench, pieces))
-    N, J, theta = (part[..., 1:] for part in (N, J, theta))
+    N, J, theta = (part[:, :, 1:].swapaxes(2, 3) for part in (N, J, theta))
     cells = np.array([model.chamber.index[sensor.cell] for sensor in model.chamber.sensors])
     states = PhysicalStates(N / model.chamber.volume_m3[:, None], J, theta, N.sum(axis=2), cells)
     return OwnStates(states, ms.mean(axis=1), mass.mean(axis=1), y)
@@ -136,12 +137,10 @@ def _hidden(model: PyTree, windows: jax.Array) -> tuple[jax.Array]:
 
 @eqx.filter_jit
 def _solved(model: UnMixNet, windows: jax.Array) -> tuple[jax.Array, ...]:
-    def one(Y: jax.Array):
-        save = ("N", "J", "theta", "y", "closure")
-        saved: Any = model.reconstruct(model(Y), Y[0], Y.shape[0], save=save).rollout.saved
-        return saved.N, saved.J, saved.theta, saved.y, saved.closure.ms_residual, saved.closure.mass_error
-
-    return jax.vmap(one)(windows)
+    save = ("N", "J", "theta", "y", "closure")
+    run = model.reconstruct_all(jax.vmap(model)(windows), windows[:, 0], windows.shape[1], save=save).rollout
+    saved: Any = samples_first(run.saved, len(windows))
+    return saved.N, saved.J, saved.theta, saved.y, saved.closure.ms_residual, saved.closure.mass_error
 
 
 PENALTIES = tuple(10.0**k for k in range(-6, 4))

@@ -70,21 +70,23 @@ def mass_errors(states: PhysicalStates, laws: Laws, shares: np.ndarray) -> np.nd
 class _Steps(eqx.Module):
     """Moles around the diffusion of every step but the first, and its flux; carrier included."""
 
-    before: Float[Array, "T V S"]
-    after: Float[Array, "T V S"]
-    J: Float[Array, "T E S"]
+    before: Float[Array, "T S V"]
+    after: Float[Array, "T S V"]
+    J: Float[Array, "T S E"]
 
 
 def _steps(laws: Laws, c: Array, J: Array, theta: Array, share: Array) -> _Steps:
-    geometry, sites = laws.geometry, laws.process.surface.sites[:, None]
+    """From states that have the substances last, as in a table."""
+    geometry, sites = laws.geometry, laws.process.surface.sites
+    c, J, theta = (part.swapaxes(1, 2) for part in (c, J, theta))
     process, c_air = released(laws.process, share), air_concentration(laws.process.conditions)
-    N = _with_carrier(c * geometry.volume[:, None], jnp.broadcast_to(c_air * geometry.volume, c.shape[:2]))
+    N = _with_carrier(c * geometry.volume, c_air * geometry.volume)
     times = laws.step_s * jnp.arange(1, N.shape[0], dtype=N.dtype)
     before = jax.vmap(lambda N, t: _carried(N, process, laws, t))(N[:-1], times)
     taken = jax.vmap(geometry.on_cells)(sites * (theta[1:] - theta[:-1]))
     kept = 1.0 if process.wall is None else jnp.exp(-process.wall * laws.step_s)
-    after = N[1:].at[..., 1:].add(taken) / kept
-    return _Steps(before, after, _with_carrier(J[1:], jnp.zeros(J[1:].shape[:2], J.dtype)))
+    after = N[1:].at[:, 1:].add(taken) / kept
+    return _Steps(before, after, _with_carrier(J[1:], jnp.zeros(J.shape[-1], J.dtype)))
 
 
 @eqx.filter_jit
@@ -94,20 +96,20 @@ def _ms_residual(laws: Laws, *states: Array) -> Float[Array, ""]:
     early = 0.5 + 0.5 / laws.spreading
     N = early * steps.before + (1 - early) * steps.after
     x, c, _ = jax.vmap(composition, in_axes=(0, None))(N, laws.geometry.volume)
-    D = laws.process.diffusion.scale[:, None, None] * laws.process.diffusion.D
-    return jnp.mean(flux_residual(x, c, steps.J, D, laws.geometry))
+    law = laws.process.diffusion
+    return jnp.mean(flux_residual(x, c, steps.J / law.scale, law.D, laws.geometry))
 
 
 @eqx.filter_jit
 def _mass_error(laws: Laws, *states: Array) -> Float[Array, ""]:
-    steps, area = _steps(laws, *states), laws.geometry.area[:, None]
+    steps, area = _steps(laws, *states), laws.geometry.area
     gained = jax.vmap(lambda J: laws.geometry.divergence(laws.step_s * area * J))(steps.J)
-    residual = (steps.after - steps.before - gained)[..., 1:]
-    size = jnp.sum(jnp.abs(steps.after[..., 1:]))
+    residual = (steps.after - steps.before - gained)[:, 1:]
+    size = jnp.sum(jnp.abs(steps.after[:, 1:]))
     return jnp.sum(jnp.abs(residual)) / jnp.where(size > 0, size, 1)
 
 
-def _carried(N: Float[Array, "V S"], process: Process, laws: Laws, t: Float[Array, ""]) -> Float[Array, "V S"]:
+def _carried(N: Float[Array, "S V"], process: Process, laws: Laws, t: Float[Array, ""]) -> Float[Array, "S V"]:
     """Moles after source, draught and inlets."""
     N, _ = inject(N, process.source, process.conditions, t, laws.step_s)
     h, c_air = laws.step_s / laws.carrying, air_concentration(process.conditions)
@@ -118,9 +120,9 @@ def _carried(N: Float[Array, "V S"], process: Process, laws: Laws, t: Float[Arra
     return N
 
 
-def _with_carrier(odorants: Float[Array, "*any K"], total: Float[Array, "*any"]) -> Float[Array, "*any S"]:
+def _with_carrier(odorants: Float[Array, "T K n"], total: Float[Array, " n"]) -> Float[Array, "T S n"]:
     """What the odorants leave of the total, and the odorants."""
-    return jnp.concatenate([(total - jnp.sum(odorants, axis=-1))[..., None], odorants], axis=-1)
+    return jnp.concatenate([total - jnp.sum(odorants, axis=1, keepdims=True), odorants], axis=1)
 
 
 def _each(residual: Callable[..., Array], laws: Laws, states: PhysicalStates, shares: np.ndarray) -> np.ndarray:

@@ -15,6 +15,7 @@ from jaxtyping import PyTree
 from studies.harness.benches import NetworkBench
 from unmixnet.errors import ConfigError
 from unmixnet.metrics import r_squared
+from unmixnet.model.batches import samples_first
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.recordings.datasets import Dataset
 from unmixnet.recordings.protocols import Piece, hold_out
@@ -165,19 +166,17 @@ def inferred_states(bench: NetworkBench, model: UnMixNet, pieces: Sequence[Piece
     filled = np.resize(cut, (-(-len(cut) // _BATCH) * _BATCH, *cut.shape[1:]))
     with jax.enable_x64(False):
         parts = [_solved(model, jnp.asarray(part, jnp.float32)) for part in np.split(filled, len(filled) // _BATCH)]
-    N, J, theta = (
-        np.concatenate([np.asarray(part[i], float) for part in parts])[: len(cut), ..., 1:] for i in range(3)
-    )
+    # (recording, second, species, place)
+    whole = (np.concatenate([np.asarray(part[i], float) for part in parts])[: len(cut), :, 1:] for i in range(3))
+    N, J, theta = (part.swapaxes(2, 3) for part in whole)
     return CellStates(N / model.chamber.volume_m3[:, None], J, theta)
 
 
 @eqx.filter_jit
 def _solved(model: UnMixNet, windows: jax.Array) -> PyTree:
-    def one(Y: jax.Array) -> PyTree:
-        saved = model.reconstruct(model(Y), Y[0], Y.shape[0], save=("N", "J", "theta", "y")).rollout.saved
-        return saved.N, saved.J, saved.theta
-
-    return jax.vmap(one)(windows)
+    save = ("N", "J", "theta", "y")
+    run = model.reconstruct_all(jax.vmap(model)(windows), windows[:, 0], windows.shape[1], save=save).rollout
+    return samples_first((run.saved.N, run.saved.J, run.saved.theta), len(windows))
 
 
 def true_states_of(bench: NetworkBench, pieces: Sequence[Piece]) -> CellStates:

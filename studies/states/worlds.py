@@ -165,9 +165,8 @@ def frozen_states(
     with single_precision():
         run = simulator._run(steps)
         solutions = solve_all(simulator.process, run, np.asarray(shares, float), given, settled)
-    N = solutions["N"][..., 1:].astype(float)
+    N, J, theta = (solutions[name][:, :, 1:].swapaxes(2, 3).astype(float) for name in ("N", "J", "theta"))
     cells = np.array([chamber.index[sensor.cell] for sensor in chamber.sensors])
-    J, theta = (solutions[name][..., 1:].astype(float) for name in ("J", "theta"))
     return PhysicalStates(N / chamber.volume_m3[:, None], J, theta, N.sum(axis=2), cells)
 
 

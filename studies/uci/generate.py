@@ -165,8 +165,9 @@ def _solve(rig: Rig, programme: Programme, chunks: int) -> Iterator[_Chunk]:
         if Status(int(status)) is not Status.OK:
             raise SolveError(Status(int(status)).text, where=f"second {CHUNK_S * n:g}", remedy="Change the seed")
         N, theta, y = (np.asarray(part, float) for part in saved)
-        moles = N.sum(axis=1)
-        yield _Chunk(time_s, 1e6 * moles[:, 1:] / moles.sum(axis=1, keepdims=True), theta[..., 1:], y)
+        moles = N.sum(axis=2)
+        covered = theta[:, 1:].swapaxes(1, 2)
+        yield _Chunk(time_s, 1e6 * moles[:, 1:] / moles.sum(axis=1, keepdims=True), covered, y)
 
 
 @cache
@@ -187,10 +188,10 @@ def _runner(steps: int) -> Any:
     @jax.jit
     def run(process, state, inlet):
         gases = jnp.concatenate([1 - inlet.sum(axis=1, keepdims=True), inlet], axis=1)
-        schedule = Schedule(times, jnp.broadcast_to(gases[:, None], (steps + 1, cells, 3)))
+        schedule = Schedule(times, jnp.broadcast_to(gases[..., None], (steps + 1, 3, cells)))
         this = eqx.tree_at(lambda p: p.inlet, process, schedule, is_leaf=lambda leaf: leaf is None)
         start = eqx.tree_at(lambda s: s.t, state, jnp.zeros((), jnp.float32))
-        policy = Policy(checkpoint="none")
+        policy = Policy(checkpoint="none", order=1)
         done = rollout(this, geometry, start, jnp.asarray(STEP_S), steps, save=("N", "theta", "y"), policy=policy)
         return done.final, (done.saved.N, done.saved.theta, done.saved.y), done.status
 

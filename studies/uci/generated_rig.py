@@ -82,7 +82,7 @@ def arriving_ppm(rig: Rig, programme: Programme, time_s: np.ndarray) -> np.ndarr
 def rig_chamber(*, fine: bool = True) -> Chamber:
     """60 ml at 300 ml/min with 16 sensors along the way; cut finer for the truth."""
     coarse = flow_through(6, sensors=16)
-    return refined(coarse, PARTS) if fine else coarse
+    return refined(coarse, PARTS, centred=False) if fine else coarse
 
 
 def rig_process(rig: Rig, chamber: Chamber) -> "Process":
@@ -137,9 +137,9 @@ def _sensors(rig: Rig, c_air: float):
     per_mol_m3 = K / (np.array([_PER_PPM[gas] for gas in rig.gases]) * 1e-6 * c_air)
     ones, zeros = jnp.ones(16), jnp.zeros(16)
     tau = jnp.asarray(rng.uniform(1.5, 4.0, 16))
-    flat = jnp.zeros((16, 2))
-    readout = Readout(jnp.asarray(S), Logarithmic(ones), ones, ones, zeros, tau, 3 * tau, flat, flat)
-    return Surface(jnp.asarray(per_mol_m3 * k_des), jnp.asarray(k_des), jnp.full(16, 1e-11)), readout
+    flat = jnp.zeros((2, 16))
+    readout = Readout(jnp.asarray(S.T), Logarithmic(ones), ones, ones, zeros, tau, 3 * tau, flat, flat)
+    return Surface(jnp.asarray((per_mol_m3 * k_des).T), jnp.asarray(k_des.T), jnp.full(16, 1e-11)), readout
 
 
 def _types() -> np.ndarray:

@@ -41,13 +41,13 @@ def rollout(status: list[int], J: np.ndarray) -> SimpleNamespace:
 
 
 def test_failed_windows_are_told_with_time_and_cause():
-    run = rollout([0, int(Status.LIMITED), int(Status.DIVERGED)], np.zeros((3, 2, 1, 2)))
+    run = rollout([0, int(Status.LIMITED), int(Status.DIVERGED)], np.zeros((3, 2, 2, 1)))
     (told,) = solver_failures(run, np.array([0.0, 10.0, 20.0]), 0.5)  # pyright: ignore[reportArgumentType]
     assert told == "The solver stopped 1 s after 20.0 s: a state left the finite numbers."
 
 
 def test_the_net_flux_is_relative_to_the_fluxes():
-    J = np.array([[[[1.0, -1.0, 0.0], [2.0, -1.0, -0.9]]]])
+    J = np.array([[[[1.0, 2.0], [-1.0, -1.0], [0.0, -0.9]]]])
     report = closure_of(rollout([0], J))  # pyright: ignore[reportArgumentType]
     assert report.flux_sum == pytest.approx(0.1 / 3.9) and report.mass_error == 2e-7
-    assert closure_of(rollout([0], np.zeros((1, 1, 2, 3)))).flux_sum == 0  # pyright: ignore[reportArgumentType]
+    assert closure_of(rollout([0], np.zeros((1, 1, 3, 2)))).flux_sum == 0  # pyright: ignore[reportArgumentType]

@@ -94,4 +94,4 @@ def test_twin_with_modulation_the_trace_sets_the_rates():
 
 
 def _rates(drawn, h_Y):
-    return drawn.kinetics(drawn.species[1:], drawn.materials, jnp.zeros(2), h_Y).k_ads[:, :K]
+    return drawn.kinetics(drawn.species[1:], drawn.materials, jnp.zeros(2), h_Y).k_ads[:K]

@@ -14,7 +14,7 @@ from tests.cases import seeds
 from unmixnet.model.layers import N_CELL, N_EDGE, cell_features, edge_features
 from unmixnet.model.unmixnet import _embeddings
 from unmixnet.physics.readout import target
-from unmixnet.physics.state import Status, check, clean_air, verdicts
+from unmixnet.physics.state import Status, check, clean_air, verdicts, with_samples
 
 from .tiny import CHAMBER, SETTINGS, SIGN, K, M, filled, inference, largest, model, quick_jit, shapes
 
@@ -31,7 +31,8 @@ def coefficients(model, inference, shares, e):
 
 
 def _status(process):
-    return check(verdicts(process, clean_air(process, GEOMETRY), jnp.ones(())))
+    alone = (with_samples(tree) for tree in (process, clean_air(process, GEOMETRY)))
+    return check(verdicts(*alone, jnp.ones(())))[0]
 
 
 @quick_jit
@@ -99,13 +100,13 @@ def test_twin_with_modulation_they_differ():
 
 @given(seed=seeds)
 def test_a_sensor_with_a_negative_sign_falls_and_the_other_rises(seed):
-    theta = jnp.asarray(np.random.default_rng(seed).dirichlet(np.ones(K + 1), M))
+    theta = jnp.asarray(np.random.default_rng(seed).dirichlet(np.ones(K + 1), M).T)
     moved = np.asarray(signal(filled(SHAPE, seed), inference(seed), theta))
     assert np.all(np.sign(moved) == SIGN)
 
 
 def test_twin_with_the_signs_exchanged_they_move_the_other_way():
-    theta = jnp.full((M, K + 1), 1 / (K + 1))
+    theta = jnp.full((K + 1, M), 1 / (K + 1))
     swapped = eqx.tree_at(lambda m: m.transduction, MODEL, replace(MODEL.transduction, sign=(-1.0, 1.0)))
     assert np.all(np.sign(signal(swapped, inference(), theta)) == [-1, 1])
 
@@ -120,12 +121,12 @@ def test_edgewise_every_pair_has_its_own_bounded_factor_on_every_edge():
     free = coefficients(model(edgewise=True), inference(), SHARES, jnp.zeros(2))[0].diffusion
     shared = coefficients(MODEL, inference(), SHARES, jnp.zeros(2))[0].diffusion
     assert free.form == "direct"
-    assert free.D.shape == (len(CHAMBER.edges), K + 1, K + 1)
-    np.testing.assert_allclose(free.D, np.swapaxes(free.D, 1, 2), rtol=1e-14)
-    bend = np.log(free.D / shared.D)
+    assert free.D.shape == (K + 1, K + 1, len(CHAMBER.edges))
+    np.testing.assert_allclose(free.D, np.swapaxes(free.D, 0, 1), rtol=1e-14)
+    bend = np.log(free.D / shared.D[..., None])
     assert np.max(np.abs(bend)) <= SETTINGS.modulation
-    assert np.ptp(bend, axis=0).max() > 1e-3
-    assert np.ptp(bend[0]) > 1e-3
+    assert np.ptp(bend, axis=2).max() > 1e-3
+    assert np.ptp(bend[..., 0]) > 1e-3
 
 
 def test_an_inferred_place_is_a_distribution_that_starts_at_the_source():
@@ -148,11 +149,11 @@ def test_scores_of_an_edge_that_is_turned_round_are_exchanged():
     turned = replace(edges[0], tail=edges[0].head, head=edges[0].tail, velocity_m_s=-edges[0].velocity_m_s)
     other = replace(drawn, chamber=replace(CHAMBER, edges=(turned, *edges[1:])))
     back = coefficients(other, inference(), SHARES, jnp.zeros(2))[0].flow
-    np.testing.assert_allclose(back.forward[0], flow.backward[0], rtol=1e-6)
-    np.testing.assert_allclose(back.backward[0], flow.forward[0], rtol=1e-6)
-    assert np.max(np.abs(flow.forward[0] - flow.backward[0])) > 1e-3
+    np.testing.assert_allclose(back.forward[:, 0], flow.backward[:, 0], rtol=1e-6)
+    np.testing.assert_allclose(back.backward[:, 0], flow.forward[:, 0], rtol=1e-6)
+    assert np.max(np.abs(flow.forward[:, 0] - flow.backward[:, 0])) > 1e-3
     closed = np.asarray(CHAMBER.velocities().outlet_flow) == 0
-    assert np.all(np.isneginf(np.asarray(flow.outlet)[closed]))
+    assert np.all(np.isneginf(np.asarray(flow.outlet)[:, closed]))
 
 
 def test_features_are_finite_and_of_their_announced_width():

@@ -58,8 +58,8 @@ def drift(values, start) -> float:
 def test_clean_air_has_no_odorant_and_starts_at_the_first_sample():
     process, _ = problem(0)
     state = lifted(process, FIRST, None)
-    assert np.all(state.N[:, 1:] == 0)
-    np.testing.assert_array_equal(state.theta, np.eye(K + 1)[[0] * M])
+    assert np.all(state.N[1:] == 0)
+    np.testing.assert_array_equal(state.theta, np.eye(K + 1)[:, [0] * M])
     np.testing.assert_array_equal(state.y, FIRST)
     np.testing.assert_allclose(lifted(process, None, None).y, process.readout.baseline, atol=1e-12)
 
@@ -69,12 +69,12 @@ def test_clean_air_has_no_odorant_and_starts_at_the_first_sample():
 def test_an_exposed_chamber_holds_its_concentration_everywhere_and_a_settled_surface(seed):
     process, c = problem(seed)
     state = lifted(process, FIRST, c)
-    np.testing.assert_allclose(state.N[:, 1:] / GEOMETRY.volume[:, None], np.tile(c, (len(CHAMBER.cells), 1)))
+    np.testing.assert_allclose(state.N[1:] / GEOMETRY.volume, np.tile(c[:, None], len(CHAMBER.cells)))
     total = air_concentration(process.conditions) * GEOMETRY.volume
-    np.testing.assert_allclose(np.sum(state.N, axis=1), total, rtol=1e-12)
-    np.testing.assert_allclose(np.sum(state.theta, axis=1), 1, atol=1e-12)
-    expected = [stationary_coverage(process.surface.k_ads[m] * c, process.surface.k_des[m]) for m in range(M)]
-    np.testing.assert_allclose(state.theta, expected)
+    np.testing.assert_allclose(np.sum(state.N, axis=0), total, rtol=1e-12)
+    np.testing.assert_allclose(np.sum(state.theta, axis=0), 1, atol=1e-12)
+    expected = [stationary_coverage(process.surface.k_ads[:, m] * c, process.surface.k_des[:, m]) for m in range(M)]
+    np.testing.assert_allclose(state.theta, np.stack(expected, axis=1))
     np.testing.assert_array_equal(state.y, FIRST)
 
 
@@ -85,8 +85,8 @@ def test_an_exposed_chamber_stays_as_it_is(seed):
     start = lifted(process, None, c)
     saved = run(process, start).saved
     # what is left is the first-order error of the splitting, Δt Q/V in the smallest cell
-    assert drift(saved.N[:, :, 1:], start.N[:, 1:]) < 0.1
-    assert drift(saved.theta[:, :, 1:], start.theta[:, 1:]) < 0.1
+    assert drift(saved.N[:, 1:], start.N[1:]) < 0.1
+    assert drift(saved.theta[:, 1:], start.theta[1:]) < 0.1
     assert drift(saved.y - process.readout.baseline, start.y - process.readout.baseline) < 0.1
 
 
@@ -94,9 +94,9 @@ def test_twin_a_start_that_is_not_the_steady_state_does_not_stay():
     process, c = problem(0)
     for wrong in (0.3 * c, 3 * c):
         start = lifted(process, None, wrong)
-        assert drift(run(process, start).saved.N[:, :, 1:], start.N[:, 1:]) > 0.2
+        assert drift(run(process, start).saved.N[:, 1:], start.N[1:]) > 0.2
     clean = run(process, lifted(process, None, None)).saved
-    assert np.all(np.sum(clean.theta[-1, :, 1:], axis=1) > 0.01)
+    assert np.all(np.sum(clean.theta[-1, 1:], axis=0) > 0.01)
 
 
 def test_a_first_sample_that_does_not_fit_is_forgotten_with_the_lag_of_the_sensor():
@@ -123,7 +123,7 @@ def test_a_concentration_beyond_the_air_itself_leaves_room_for_the_carrier():
     process, _ = problem(0)
     start = lifted(process, FIRST, jnp.full(K, 1e3))
     assert np.all(start.N > 0)
-    assert np.all(start.N[:, 0] >= 0.49 * np.sum(start.N, axis=1))
+    assert np.all(start.N[0] >= 0.49 * np.sum(start.N, axis=0))
     done = run(process, start)
     assert done.status <= 1
     assert not has_nan(done)
@@ -144,8 +144,8 @@ def start_error(model) -> float:
     """How far the start of an exposed chamber is from the steady state of its own source and flow."""
     shares, read = jnp.asarray([0.6, 0.3, 0.1]), inference(1)
     start = started(model, read, shares)
-    c = np.asarray(start.N[:, 1:] / GEOMETRY.volume[:, None])
-    return normwise(c, np.tile(steady_concentration(process_of(model, read, shares)), (len(c), 1)))
+    c = np.asarray(start.N[1:] / GEOMETRY.volume)
+    return normwise(c, np.tile(steady_concentration(process_of(model, read, shares))[:, None], c.shape[1]))
 
 
 def test_the_model_starts_an_exposed_chamber_at_its_steady_state():

@@ -28,7 +28,7 @@ def rates(seed: int, stiff: float, spread: float = 4.0):
 
 
 def on_simplex(theta) -> float:
-    return float(simplex_error(theta[None]))
+    return float(simplex_error(theta[:, None]))
 
 
 @given(seed=seeds, stiff=stiffness)
@@ -123,9 +123,9 @@ def test_the_rational_exponential_keeps_its_stated_error(pairs, bound):
 
 def cell(seed: int, sites: float):
     rng = np.random.default_rng(seed)
-    N = jnp.asarray(np.concatenate([np.full((8, 1), 1e-3), rng.uniform(0, 1e-6, (8, K))], axis=1))
-    surface = Surface(*jnp.asarray(10.0 ** rng.uniform(-1, 4, (2, M, K))), jnp.full(M, sites))
-    return N, jnp.asarray(rng.dirichlet(np.ones(K + 1), M)), surface
+    N = jnp.asarray(np.concatenate([np.full((1, 8), 1e-3), rng.uniform(0, 1e-6, (8, K)).T]))
+    surface = Surface(*jnp.asarray(10.0 ** rng.uniform(-1, 4, (2, M, K)).swapaxes(1, 2)), jnp.full(M, sites))
+    return N, jnp.asarray(rng.dirichlet(np.ones(K + 1), M).T), surface
 
 
 sink = eqx.filter_jit(lambda N, theta, surface, dt: adsorb(N, theta, surface, GEOMETRY, dt))
@@ -135,30 +135,30 @@ sink = eqx.filter_jit(lambda N, theta, surface, dt: adsorb(N, theta, surface, GE
 def test_the_sink_conserves_moles_and_never_empties_below_zero(seed, sites, dt):
     N, theta, surface = cell(seed, sites)
     after, theta_after, taken = sink(N, theta, surface, jnp.asarray(dt))
-    held = lambda N, theta: jnp.sum(N, axis=0) + jnp.sum(surface.sites[:, None] * theta.at[:, 0].set(0), axis=0)  # noqa: E731
+    held = lambda N, theta: jnp.sum(N, axis=1) + jnp.sum(surface.sites * theta.at[0].set(0), axis=1)  # noqa: E731
     assert np.all(after >= 0) and np.all(theta_after >= -1e-15)
     assert float(simplex_error(theta_after)) <= 1e-12
     assert relative(held(after, theta_after), held(N, theta)) <= 1e-12
-    assert np.array_equal(after[:, 0], N[:, 0]) and np.any(taken != 0)
+    assert np.array_equal(after[0], N[0]) and np.any(taken != 0)
 
 
 def test_a_hungry_surface_takes_all_and_leaves_its_other_sites_empty():
     N, _, surface = cell(1, sites=1.0)
-    surface = eqx.tree_at(lambda s: s.k_des, surface, jnp.full((M, K), 1e-9))
-    empty = jnp.zeros((M, K + 1)).at[:, 0].set(1)
+    surface = eqx.tree_at(lambda s: s.k_des, surface, jnp.full((K, M), 1e-9))
+    empty = jnp.zeros((K + 1, M)).at[0].set(1)
     after, theta, taken = sink(N, empty, surface, jnp.asarray(1e6))
     breathing = np.unique(GEOMETRY.sensor_cell)
-    assert np.all(after[breathing, 1:] <= 1e-12 * N[breathing, 1:])
-    assert np.all(theta[:, 0] > 0.99)
-    assert relative(taken[breathing, 1:], N[breathing, 1:]) <= 1e-12
+    assert np.all(after[1:, breathing] <= 1e-12 * N[1:, breathing])
+    assert np.all(theta[0] > 0.99)
+    assert relative(taken[1:, breathing], N[1:, breathing]) <= 1e-12
 
 
 def test_twin_the_sink_as_printed_makes_the_gas_negative():
     N, _, surface = cell(1, sites=1.0)
-    empty = jnp.zeros((M, K + 1)).at[:, 0].set(1)
-    c = N[GEOMETRY.sensor_cell, 1:] / GEOMETRY.volume[GEOMETRY.sensor_cell, None]
-    wanted = jax.vmap(coverage, in_axes=(0, 0, 0, None))(empty, surface.k_ads * c, surface.k_des, jnp.asarray(1e6))
-    assert np.min(N[:, 1:] - GEOMETRY.on_cells(surface.sites[:, None] * (wanted - empty)[:, 1:])) < 0
+    empty = jnp.zeros((K + 1, M)).at[0].set(1)
+    c = N[1:, GEOMETRY.sensor_cell] / GEOMETRY.volume[GEOMETRY.sensor_cell]
+    wanted = coverage(empty, surface.k_ads * c, surface.k_des, jnp.asarray(1e6))
+    assert np.min(N[1:] - GEOMETRY.on_cells(surface.sites * (wanted - empty)[1:])) < 0
 
 
 @pytest.mark.parametrize("stiff", [1.0, 1e3])
@@ -179,9 +179,9 @@ def test_derivatives_of_the_sink_are_difference_quotients(sites):
 
 def test_in_clean_air_the_gas_that_is_left_has_its_whole_derivative():
     N, _, surface = cell(1, sites=1e-9)
-    clean = jnp.zeros((M, K + 1)).at[:, 0].set(1)
-    N = N.at[:, 1:].set(0)
-    slope = jax.jacfwd(lambda n: sink(N.at[0, 1].set(n), clean, surface, jnp.ones(()))[0][0, 1])(0.0)
+    clean = jnp.zeros((K + 1, M)).at[0].set(1)
+    N = N.at[1:].set(0)
+    slope = jax.jacfwd(lambda n: sink(N.at[1, 0].set(n), clean, surface, jnp.ones(()))[0][1, 0])(0.0)
     # cell 0 has no sensor: what is there stays there
     assert slope == 1
 
@@ -197,11 +197,11 @@ def test_in_clean_air_the_first_uptake_is_linear_in_the_rate():
 def slopes_of_the_sink(sites: float, trace: float):
     """∂(N, θ)/∂n of the first odorant in the first sensor's cell and on it, in clean air with `trace` moles of it."""
     N, _, surface = cell(1, sites)
-    clean, place = jnp.zeros((M, K + 1)).at[:, 0].set(1), GEOMETRY.sensor_cell[0]
-    N = N.at[:, 1:].set(0)
-    law = lambda n: adsorb(N.at[place, 1].set(n), clean, surface, GEOMETRY, jnp.ones(()))  # noqa: E731
+    clean, place = jnp.zeros((K + 1, M)).at[0].set(1), GEOMETRY.sensor_cell[0]
+    N = N.at[1:].set(0)
+    law = lambda n: adsorb(N.at[1, place].set(n), clean, surface, GEOMETRY, jnp.ones(()))  # noqa: E731
     after, theta, _ = jax.jacrev(law)(jnp.asarray(trace))
-    return after[place, 1], theta[0, 1]
+    return after[1, place], theta[1, 0]
 
 
 @pytest.mark.parametrize("sites", [1e-10, 1e-3], ids=["plenty", "hungry"])
@@ -213,6 +213,6 @@ def test_the_slope_at_nothing_is_that_beside_nothing(sites):
 
 
 def test_twin_without_the_limit_the_slope_at_nothing_grows_with_every_step(monkeypatch):
-    whole = lambda surface, exposure, geometry, dt: jnp.ones((8, K))  # noqa: E731
+    whole = lambda surface, slope, geometry: jnp.ones((K, 8))  # noqa: E731
     monkeypatch.setattr(adsorption, "_share_of_a_trace", whole)
     assert abs(slopes_of_the_sink(1e-3, 0.0)[0]) > 10

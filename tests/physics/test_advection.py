@@ -11,6 +11,7 @@ from scipy.linalg import expm
 
 from tests.cases import DT, ENOSE, GEOMETRY, law_error, normwise, relative, seeds
 from unmixnet.physics.advection import Scores, Velocities, advect, advective_rate, inflow, transfer
+from unmixnet.physics.state import with_samples
 
 V, E, S = len(ENOSE.cells), len(ENOSE.edges), 4
 steps = st.floats(-3, 6).map(lambda power: 10.0**power)
@@ -22,13 +23,13 @@ def flow(seed: int, kind: str):
     outlet = np.where(np.arange(V) >= V - 2, 1.0, 0.0)
     if kind == "velocities":
         return Velocities(jnp.asarray(rng.normal(scale=1e-2, size=E)), jnp.asarray(2e-6 * outlet), inlet)
-    scores = jnp.asarray(rng.normal(scale=2, size=(2, E, S)))
-    vent = jnp.asarray(np.where(outlet[:, None] > 0, rng.normal(size=(V, S)), -np.inf))
-    return Scores(*scores, vent, jnp.asarray(rng.uniform(0.01, 2, (V, S))), inlet)
+    scores = jnp.asarray(rng.normal(scale=2, size=(2, E, S)).swapaxes(1, 2))
+    vent = jnp.asarray(np.where(outlet > 0, rng.normal(size=(V, S)).T, -np.inf))
+    return Scores(*scores, vent, jnp.asarray(rng.uniform(0.01, 2, (V, S)).T), inlet)
 
 
 def moles(seed: int):
-    return jnp.asarray(np.random.default_rng(seed).uniform(0, 1e-3, (V, S)))
+    return jnp.asarray(np.random.default_rng(seed).uniform(0, 1e-3, (V, S)).T)
 
 
 @eqx.filter_jit
@@ -43,7 +44,7 @@ def test_transfer_is_positive_and_conserves_moles_at_any_step(kind, seed, dt):
     N = moles(seed)
     P, (after, along, out) = once(N, flow(seed, kind), jnp.asarray(dt))
     assert np.all(after >= 0) and np.all(P.stay >= 0)
-    assert relative(jnp.sum(after + out, axis=0), jnp.sum(N, axis=0)) <= 1e-14
+    assert relative(jnp.sum(after + out, axis=1), jnp.sum(N, axis=1)) <= 1e-14
     assert np.any(out > 0) and np.any(after != N)
     # the recorded edge transfers and outlets are the whole change
     assert normwise(after, N + GEOMETRY.divergence(along) - out) <= 1e-13
@@ -59,7 +60,7 @@ def test_twin_a_transfer_with_its_sign_turned_does_not_account_for_the_change():
 def test_scores_never_offer_more_than_the_cell_holds(seed, dt):
     wind = flow(seed, "scores")
     P, _ = once(moles(seed), wind, jnp.asarray(dt))
-    leaving = P.outlet.at[GEOMETRY.tail].add(P.forward).at[GEOMETRY.head].add(P.backward)
+    leaving = P.outlet.at[:, GEOMETRY.tail].add(P.forward).at[:, GEOMETRY.head].add(P.backward)
     assert np.all(leaving <= 1) and not P.limited
     assert np.all(leaving <= -np.expm1(-wind.rate * dt) * (1 + 1e-12))
 
@@ -80,31 +81,32 @@ def test_velocities_beyond_cfl_are_scaled_back_and_reported(seed):
 
 def rate_matrix(wind) -> np.ndarray:
     """dN/dt = A N of the first species, by probing the rate with unit moles."""
-    unit = jax.vmap(lambda e: advective_rate(e[:, None] * jnp.ones(S), wind, GEOMETRY)[:, 0])(jnp.eye(V))
-    return np.asarray(unit).T
+    # the unit moles of one cell after the other are samples
+    unit = jnp.broadcast_to(jnp.eye(V), (S, V, V))
+    return np.asarray(advective_rate(unit, *with_samples((wind, GEOMETRY)))[0])
 
 
 @pytest.mark.parametrize("kind", ["velocities", "scores"])
 def test_many_short_steps_converge_to_the_exponential_with_first_order(kind):
     wind, N, T = flow(3, kind), moles(3), 0.2
-    exact = expm(T * rate_matrix(wind)) @ np.asarray(N)[:, 0]
+    exact = expm(T * rate_matrix(wind)) @ np.asarray(N)[0]
     counts, errors = np.array([32, 64, 128]), []
     for n in counts:
         after = N
         for _ in range(n):
             after = once(after, wind, jnp.asarray(T / n))[1][0]
-        errors.append(normwise(after[:, 0], exact))
+        errors.append(normwise(after[0], exact))
     assert np.polyfit(np.log(counts), np.log(errors), 1)[0] == pytest.approx(-1, abs=0.2)
     assert errors[-1] < 1e-2
 
 
 def test_twin_scores_whose_share_ignores_the_step_do_not_converge():
     wind, N, T = flow(3, "scores"), moles(3), 0.2
-    exact = expm(T * rate_matrix(wind)) @ np.asarray(N)[:, 0]
+    exact = expm(T * rate_matrix(wind)) @ np.asarray(N)[0]
     after = N
     for _ in range(64):
         after = once(after, wind, jnp.asarray(T))[1][0]
-    assert normwise(after[:, 0], exact) > 0.1
+    assert normwise(after[0], exact) > 0.1
 
 
 @given(seed=seeds, share=st.floats(0.05, 0.95), dt=st.floats(0.01, 10))
@@ -119,16 +121,16 @@ def test_without_retention_two_part_steps_keep_what_one_step_keeps(seed, share, 
 @given(seed=seeds)
 def test_an_outlet_without_a_score_carries_nothing_away(seed):
     _, (_, _, out) = once(moles(seed), flow(seed, "scores"), DT)
-    assert np.all(out[: V - 2] == 0) and np.all(out[V - 2 :] > 0)
+    assert np.all(out[:, : V - 2] == 0) and np.all(out[:, V - 2 :] > 0)
 
 
 @given(seed=seeds)
 def test_inlets_bring_their_volume_of_gas(seed):
     wind = flow(seed, "velocities")
-    air = jnp.zeros((V, S)).at[:, 0].set(1)
+    air = jnp.zeros((S, V)).at[0].set(1)
     brought = inflow(wind, air, jnp.asarray(40.9), DT)
     assert relative(jnp.sum(brought), 0.1 * 40.9 * jnp.sum(wind.inlet_flow)) <= 1e-13
-    assert np.all(brought[:, 1:] == 0)
+    assert np.all(brought[1:] == 0)
 
 
 @pytest.mark.parametrize("kind", ["velocities", "scores"])

@@ -26,7 +26,7 @@ def law(seed: int, **options) -> MaxwellStefan:
 
 def moles(seed: int, odorants: float = 0.3):
     rng = np.random.default_rng(seed)
-    return 40.9 * GEOMETRY.volume[:, None] * jnp.stack([mixture(rng, S, odorants) for _ in range(V)])
+    return 40.9 * GEOMETRY.volume * jnp.stack([mixture(rng, S, odorants) for _ in range(V)], axis=1)
 
 
 @given(seed=seeds, dt=absurd, odorants=st.sampled_from([0.9, 1e-3, 1e-6]))
@@ -44,7 +44,7 @@ def test_moles_stay_positive_and_conserved_at_absurd_steps(seed, dt, odorants):
 def test_twin_an_unlimited_step_turns_moles_negative():
     N, dt = moles(1), 1e4
     J, _ = flow(N, law(1))
-    assert np.min(N + GEOMETRY.divergence(dt * GEOMETRY.area[:, None] * J)) < 0
+    assert np.min(N + GEOMETRY.divergence(dt * GEOMETRY.area * J)) < 0
 
 
 @given(seed=seeds)
@@ -53,7 +53,7 @@ def test_a_short_step_is_not_limited_and_passes_the_edge_flux(seed):
     after, J, limited, direct = step(N, law(seed), jnp.asarray(dt))
     assert not limited and direct == 0
     assert normwise(J, flow(N, law(seed))[0]) <= 1e-12
-    assert normwise(after, N + dt * GEOMETRY.divergence(GEOMETRY.area[:, None] * J)) <= 1e-14
+    assert normwise(after, N + dt * GEOMETRY.divergence(GEOMETRY.area * J)) <= 1e-14
 
 
 def mixing_entropy(N) -> float:
@@ -69,7 +69,7 @@ def test_diffusion_mixes(seed):
 def test_twin_diffusion_as_printed_runs_uphill():
     N, dt = moles(2), 0.01
     J, _ = flow(N, law(2))
-    uphill = N - dt * GEOMETRY.divergence(GEOMETRY.area[:, None] * J)
+    uphill = N - dt * GEOMETRY.divergence(GEOMETRY.area * J)
     assert mixing_entropy(uphill) < mixing_entropy(N)
 
 
@@ -77,20 +77,19 @@ def test_twin_diffusion_as_printed_runs_uphill():
 def test_entropy_production_is_positive(seed, odorants):
     N, m = moles(seed, odorants), law(seed)
     x, c, _ = composition(N, GEOMETRY.volume)
-    D = m.scale[:, None, None] * m.D
-    assert float(entropy(x, c, flow(N, m)[0], D)) > 0
-    level = jnp.broadcast_to(x[0], x.shape)
-    assert float(entropy(level, c, jnp.zeros((E, S)), D)) == 0
+    assert float(entropy(x, c, flow(N, m)[0], m)) > 0
+    level = jnp.broadcast_to(x[:, :1], x.shape)
+    assert float(entropy(level, c, jnp.zeros((S, E)), m)) == 0
 
 
-entropy = jax.jit(lambda x, c, J, D: entropy_production(x, c, J, D, GEOMETRY))
+entropy = jax.jit(lambda x, c, J, m: entropy_production(x, c, J, m.scale, m.D, GEOMETRY))
 
 
 @given(seed=seeds, dt=absurd)
 def test_the_limiter_keeps_the_balance_of_every_edge(seed, dt):
     N, J = moles(seed), flow(moles(seed), law(seed))[0]
-    kept, _ = limited_jit(N, dt * GEOMETRY.area[:, None] * J)
-    assert np.all(np.abs(jnp.sum(kept, axis=1)) <= 1e-12 * jnp.sum(jnp.abs(kept), axis=1))
+    kept, _ = limited_jit(N, dt * GEOMETRY.area * J)
+    assert np.all(np.abs(jnp.sum(kept, axis=0)) <= 1e-12 * jnp.sum(jnp.abs(kept), axis=0))
     assert np.all(GEOMETRY.departing(kept) <= 0.9 * N * (1 + 1e-12))
 
 
@@ -99,16 +98,16 @@ limited_jit = jax.jit(lambda N, moles: limit(N, moles, GEOMETRY))
 
 @given(seed=seeds, cell=st.integers(0, V - 1))
 def test_nothing_passes_an_edge_of_an_empty_cell(seed, cell):
-    N = moles(seed).at[cell].set(0)
+    N = moles(seed).at[:, cell].set(0)
     after, J, _, _ = step(N, law(seed), DT)
     touching = (np.asarray(GEOMETRY.tail) == cell) | (np.asarray(GEOMETRY.head) == cell)
-    assert np.all(J[touching] == 0) and not has_nan((after, J))
-    assert np.all(np.asarray(J)[~touching] != 0)
+    assert np.all(J[:, touching] == 0) and not has_nan((after, J))
+    assert np.all(np.asarray(J)[:, ~touching] != 0)
 
 
 @given(seed=seeds, rate=st.floats(-6, 6), dt=absurd)
 def test_walls_take_exponentially_and_record_what_they_took(seed, rate, dt):
-    N, kappa = moles(seed), jnp.full((V, S), 10.0**rate)
+    N, kappa = moles(seed), jnp.full((S, V), 10.0**rate)
     left, lost = walls(N, kappa, jnp.asarray(dt))
     assert np.all(left >= 0) and np.all(lost > 0)
     assert relative(left + lost, N) <= 1e-15
@@ -131,12 +130,12 @@ def test_derivatives_of_a_diffusion_step_are_difference_quotients(dt):
 
 
 def test_derivatives_of_wall_loss_are_difference_quotients():
-    kappa = jnp.asarray(np.random.default_rng(0).uniform(0.1, 2, (V, S)))
+    kappa = jnp.asarray(np.random.default_rng(0).uniform(0.1, 2, (V, S)).T)
     assert law_error(lambda args: wall_loss(*args), (moles(3), kappa, DT)) <= 1e-6
 
 
 def test_twin_a_frozen_wall_has_the_wrong_derivative():
-    kappa = jnp.asarray(np.random.default_rng(0).uniform(0.1, 2, (V, S)))
+    kappa = jnp.asarray(np.random.default_rng(0).uniform(0.1, 2, (V, S)).T)
     frozen = lambda args: wall_loss(args[0], jax.lax.stop_gradient(args[1]), args[2])  # noqa: E731
     assert law_error(frozen, (moles(3), kappa, DT)) > 1e-3
 
@@ -145,12 +144,12 @@ def test_twin_a_frozen_wall_has_the_wrong_derivative():
 def test_the_limiter_has_finite_slopes_for_traces_in_single_precision(size):
     single = jax.tree.map(lambda a: a.astype(jnp.float32) if eqx.is_inexact_array(a) else a, GEOMETRY)
     rng = np.random.default_rng(0)
-    N = jnp.asarray(rng.uniform(0.5, 1, (V, S)), jnp.float32).at[:, 1:].multiply(size)
-    wanted = jnp.asarray(rng.normal(size=(E, S)), jnp.float32).at[:, 1:].multiply(size)
-    wanted = wanted.at[:, 0].set(-jnp.sum(wanted[:, 1:], axis=1))
+    N = jnp.asarray(rng.uniform(0.5, 1, (V, S)).T, jnp.float32).at[1:].multiply(size)
+    wanted = jnp.asarray(rng.normal(size=(E, S)).T, jnp.float32).at[1:].multiply(size)
+    wanted = wanted.at[0].set(-jnp.sum(wanted[1:], axis=0))
     (_, acted), back = jax.vjp(lambda N, moles: limit(N, moles, single), N, wanted)
     assert bool(acted)
-    nothing = (jnp.zeros((E, S), jnp.float32), np.zeros((), jax.dtypes.float0))
+    nothing = (jnp.zeros((S, E), jnp.float32), np.zeros((), jax.dtypes.float0))
     assert all(bool(jnp.all(slope == 0)) for slope in back(nothing))
 
 
@@ -162,8 +161,8 @@ def grown_by(number: float) -> float:
     for end in (GEOMETRY.tail, GEOMETRY.head):
         np.add.at(out, np.asarray(end), np.asarray(per_second))
     dt = jnp.asarray(number / np.max(out / np.asarray(GEOMETRY.volume)))
-    clean = 40.9 * GEOMETRY.volume[:, None] * jnp.array([1.0, 0.0])
-    towards = jnp.zeros((V, 2)).at[0].set(jnp.array([-1.0, 1.0]) * 1e-9)
+    clean = 40.9 * GEOMETRY.volume * jnp.array([[1.0], [0.0]])
+    towards = jnp.zeros((2, V)).at[:, 0].set(jnp.array([-1.0, 1.0]) * 1e-9)
 
     @jax.jit
     def pushed(tangent):

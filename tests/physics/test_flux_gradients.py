@@ -68,8 +68,8 @@ def jacobians(x, b, R):
 
 def one_edge(seed: int, odorants: float):
     law, tail, head, c, length = edges(seed, 5, odorants, E=1)
-    g = maxwell_stefan.gradient(tail[0], head[0], length[0])
-    return 0.5 * (tail[0] + head[0]), -c[0] * g, resistance(law.D)
+    g = maxwell_stefan.gradient(tail[:, 0], head[:, 0], length[0])
+    return 0.5 * (tail[:, 0] + head[:, 0]), -c[0] * g, resistance(law.D)
 
 
 @given(seed=seeds, odorants=st.sampled_from([0.5, 1e-2, 1e-6]))
@@ -83,7 +83,7 @@ def test_the_implicit_derivative_equals_the_unrolled_and_the_dense_one(seed, odo
 
 @jax.jit
 def sensitivity_in_clean_air(law, x_head, c, length):
-    air = jnp.zeros_like(x_head).at[:, 0].set(1)
+    air = jnp.zeros_like(x_head).at[0].set(1)
     return jax.jacrev(lambda head: edge_flux(law, air, head, c, length)[0])(x_head), jax.jacfwd(
         lambda head: edge_flux(law, air, head, c, length)[0]
     )(x_head)
@@ -92,12 +92,12 @@ def sensitivity_in_clean_air(law, x_head, c, length):
 @given(seed=seeds)
 def test_in_clean_air_the_flux_derivative_is_that_of_fick(seed):
     law, _, head, c, length = edges(seed, 5, 0.1, E=3)
-    air = jnp.zeros_like(head).at[:, 0].set(1)
+    air = jnp.zeros_like(head).at[0].set(1)
     for jacobian in sensitivity_in_clean_air(law, air, c, length):
         assert not has_nan(jacobian)
         for e in range(3):
             slope = -c[e] * law.scale[e] * law.D[0, 1:] / length[e]
-            found = jacobian[e, 1:, e, 1:]
+            found = jacobian[1:, e, 1:, e]
             assert relative(np.diag(found), slope) <= 1e-12
             assert np.max(np.abs(found - np.diag(np.diag(found)))) <= 1e-12 * np.max(np.abs(slope))
 
@@ -105,7 +105,7 @@ def test_in_clean_air_the_flux_derivative_is_that_of_fick(seed):
 @given(seed=seeds)
 def test_in_clean_air_the_derivative_is_the_one_sided_difference(seed):
     law, _, head, c, length = edges(seed, 5, 0.1, E=3)
-    air = jnp.zeros_like(head).at[:, 0].set(1)
+    air = jnp.zeros_like(head).at[0].set(1)
     towards = head - air
     h = 1e-4
     f0, f1, f2, f3 = (weighed_from_air(law, air + k * h * towards, c, length) for k in range(4))
@@ -117,8 +117,8 @@ def test_in_clean_air_the_derivative_is_the_one_sided_difference(seed):
 
 @jax.jit
 def weighed_from_air(law, head, c, length):
-    weights = jnp.asarray(np.random.default_rng(0).normal(size=head.shape))
-    air = jnp.zeros_like(head).at[:, 0].set(1)
+    weights = jnp.asarray(np.random.default_rng(0).normal(size=head.shape[::-1]).T)
+    air = jnp.zeros_like(head).at[0].set(1)
     return jnp.sum(weights * edge_flux(law, air, head, c, length)[0]) * 1e3
 
 
@@ -137,7 +137,7 @@ def test_a_vanishing_cotangent_gives_a_vanishing_derivative_without_nan(size):
 
 
 def loss(args):
-    weights = np.random.default_rng(0).normal(size=(3, args[1].shape[1]))
+    weights = np.random.default_rng(0).normal(size=args[1].shape[::-1]).T
     return jnp.sum(edge_flux(*args)[0] * weights.astype(args[1].dtype))
 
 
@@ -153,7 +153,7 @@ def test_one_matrix_per_edge_has_the_same_derivative_as_the_shared_matrix():
     law, *rest = edges(9, 5, 0.3, E=3)
 
     def total(D, shared):
-        matrix = D if shared else jnp.broadcast_to(D, (3, 5, 5))
+        matrix = D if shared else jnp.broadcast_to(D[..., None], (5, 5, 3))
         return loss((MaxwellStefan(matrix, law.scale), *rest))
 
     assert normwise(jax.grad(total)(law.D, True), jax.grad(total)(law.D, False)) <= 1e-9

@@ -86,12 +86,12 @@ def increments(source, starts, lengths):
 @given(seed=seeds)
 def test_injection_spreads_over_cells_by_the_source_weights_and_spares_the_carrier(seed):
     source = make(seed, "rise-decay")
-    N = jnp.asarray(np.random.default_rng(seed).uniform(1, 2, (V, K + 1)))
+    N = jnp.asarray(np.random.default_rng(seed).uniform(1, 2, (V, K + 1)).T)
     after, gain = inject_jit(N, source, Conditions.of(), jnp.asarray(2.0), jnp.asarray(0.5))
     assert relative(jnp.sum(source.p_src), 1) <= 1e-14
-    assert np.all(gain[:, 0] == 0)
-    assert np.all(gain[:, 1:] > 0)
-    assert relative(gain[:, 1] / gain[0, 1], source.p_src / source.p_src[0]) <= 1e-12
+    assert np.all(gain[0] == 0)
+    assert np.all(gain[1:] > 0)
+    assert relative(gain[1] / gain[1, 0], source.p_src / source.p_src[0]) <= 1e-12
     assert relative(after, N + gain) <= 1e-15
 
 
@@ -106,26 +106,26 @@ def test_source_weights_ignore_a_common_shift(seed, shift):
 def test_a_warm_source_releases_more_by_clausius_clapeyron(seed, warm):
     source = make(seed, "constant", vaporisation=40e3)
     cold, hot = (
-        inject_jit(jnp.ones((V, K + 1)), source, Conditions.of(T), jnp.zeros(()), jnp.ones(()))[1]
+        inject_jit(jnp.ones((K + 1, V)), source, Conditions.of(T), jnp.zeros(()), jnp.ones(()))[1]
         for T in (298.15, warm)
     )
     expected = np.exp(-40e3 / 8.31446261815324 * (1 / warm - 1 / 298.15))
-    assert relative(hot[:, 1:] / cold[:, 1:], np.full((V, K), expected)) <= 1e-12
+    assert relative(hot[1:] / cold[1:], np.full((K, V), expected)) <= 1e-12
     assert expected > 1
 
 
 @given(seed=seeds, humidity=st.floats(11, 30))
 def test_humidity_moves_the_release_by_its_slope(seed, humidity):
     source = make(seed, "constant", humidity=-0.5)
-    gain = inject_jit(jnp.ones((V, K + 1)), source, Conditions.of(298.15, humidity), jnp.zeros(()), jnp.ones(()))[1]
-    dry = inject_jit(jnp.ones((V, K + 1)), source, Conditions.of(), jnp.zeros(()), jnp.ones(()))[1]
-    assert relative(gain[:, 1:] / dry[:, 1:], np.full((V, K), (humidity / 10) ** -0.5)) <= 1e-12
+    gain = inject_jit(jnp.ones((K + 1, V)), source, Conditions.of(298.15, humidity), jnp.zeros(()), jnp.ones(()))[1]
+    dry = inject_jit(jnp.ones((K + 1, V)), source, Conditions.of(), jnp.zeros(()), jnp.ones(()))[1]
+    assert relative(gain[1:] / dry[1:], np.full((K, V), (humidity / 10) ** -0.5)) <= 1e-12
 
 
 @pytest.mark.parametrize("kind", ["rise-decay", "constant", "tabulated"])
 def test_derivatives_of_the_injection_are_difference_quotients(kind):
     arguments = (
-        jnp.ones((V, K + 1)),
+        jnp.ones((K + 1, V)),
         make(1, kind, 40e3, 0.3),
         Conditions.of(305.0, 15.0),
         jnp.asarray(2.3),
@@ -140,7 +140,7 @@ def test_twin_a_release_without_its_clock_has_the_wrong_derivative():
         return inject(N, source, conditions, jax.lax.stop_gradient(t), dt)[1]
 
     arguments = (
-        jnp.ones((V, K + 1)),
+        jnp.ones((K + 1, V)),
         make(1, "rise-decay"),
         Conditions.of(305.0, 15.0),
         jnp.asarray(2.3),

@@ -222,7 +222,8 @@ def coarse_states(setting: Setting, released: np.ndarray):
 
     with jax.enable_x64(False):
         saved = run(jnp.asarray(released, float))
-    return np.asarray(saved.N)[..., 1:] / setting.chamber.volume_m3[:, None], np.asarray(saved.theta)[..., 1:]
+    N, theta = (np.asarray(a)[..., 1:, :] for a in (saved.N, saved.theta))
+    return (N / setting.chamber.volume_m3).swapaxes(-1, -2), theta.swapaxes(-1, -2)
 
 
 def test_a_model_on_the_coarse_chamber_comes_close_but_did_not_make_the_data(truth):

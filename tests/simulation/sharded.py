@@ -24,7 +24,7 @@ def flux(arrays, static, geometry, amount):
     law = eqx.combine(arrays, static).diffusion
     x = jnp.concatenate([1 - amount.sum(keepdims=True), amount])
     E = geometry.length.shape[0]
-    tail, head = jnp.broadcast_to(x, (E, 4)), jnp.broadcast_to(x[::-1], (E, 4))
+    tail, head = (jnp.broadcast_to(side[:, None], (4, E)) for side in (x, x[::-1]))
     return edge_flux(law, tail, head, jnp.full(E, 40.0), geometry.length)[0]
 
 

@@ -13,7 +13,7 @@ from tests.model.tiny import QUICK, M, T, model, quick_jit
 from unmixnet.training.augmentation import Leftover, NuisanceSpread, bank_of, virtual_batch
 from unmixnet.training.epoch import TrainingPlan
 from unmixnet.training.objective import Recipe, virtual_loss
-from unmixnet.training.pretraining import RecordingNuisances, _residual, calibrate_physics, pretrain_encoder
+from unmixnet.training.pretraining import RecordingNuisances, _residuals, calibrate_physics, pretrain_encoder
 
 from .runs import arrays
 
@@ -56,8 +56,8 @@ def bank(calibrated, recorded):
 
 
 def rms(model, recorded) -> float:
-    none = RecordingNuisances(jnp.zeros(()), jnp.zeros(M), jnp.zeros(M))
-    left = quick_jit(lambda m: jax.vmap(lambda Y, a: _residual(m, Y, a, none))(recorded.traces, recorded.targets))
+    none = RecordingNuisances(jnp.zeros(N), jnp.zeros((N, M)), jnp.zeros((N, M)))
+    left = quick_jit(lambda m: _residuals(m, recorded.traces, recorded.targets, none))
     return float(jnp.sqrt(jnp.mean(left(model) ** 2)))
 
 

@@ -47,15 +47,22 @@ def stitch(starts: list[int], y: np.ndarray, stride: int) -> Stitched:
 
 
 def states_of(rollout: Rollout, which: int, time_s: np.ndarray, chamber: Chamber) -> States:
-    """Trajectories of one window; the carrier and the empty site are left out."""
+    """Trajectories of one window; the carrier and the empty site are left out.
+
+    The rollout has axes (windows, steps, species, places), a trajectory (steps, places, species).
+    """
     saved: Any = rollout.saved
+
+    def shown(part: Any) -> np.ndarray:
+        return np.ascontiguousarray(np.moveaxis(np.asarray(part[which], float)[:, 1:], 1, -1))
+
     return States(
         tuple(cell.name for cell in chamber.cells),
         tuple(f"{edge.tail} → {edge.head}" for edge in chamber.edges),
         time_s,
-        1e6 * np.asarray(saved.x[which], float)[..., 1:],
-        np.asarray(saved.J[which], float)[..., 1:],
-        np.asarray(saved.theta[which], float)[..., 1:],
+        1e6 * shown(saved.x),
+        shown(saved.J),
+        shown(saved.theta),
         tuple(sensor.cell for sensor in chamber.sensors),
     )
 
@@ -64,8 +71,8 @@ def closure_of(rollout: Rollout) -> ClosureReport:
     """The worst over all windows and steps."""
     saved: Any = rollout.saved
     J = np.asarray(saved.J, float)
-    total = np.abs(J).sum(axis=-1)
-    net = np.abs(J.sum(axis=-1)) / np.where(total > 0, total, 1)
+    total = np.abs(J).sum(axis=2)
+    net = np.abs(J.sum(axis=2)) / np.where(total > 0, total, 1)
     return ClosureReport(
         flux_residual=float(np.max(saved.closure.ms_residual)),
         mass_error=float(np.max(saved.closure.mass_error)),

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from unmixnet.model.encoder import Inference
 from unmixnet.model.predict import chunked
@@ -34,9 +34,9 @@ class Refined(eqx.Module):
 
 
 class _Change(eqx.Module):
-    z: Float[Array, " K"]
-    o: Float[Array, " K"]
-    s: Float[Array, ""]
+    z: Float[Array, "B K"]
+    o: Float[Array, "B K"]
+    s: Float[Array, " B"]
 
 
 def refine(
@@ -68,20 +68,20 @@ def refine(
 def objective(
     model: UnMixNet,
     inference: Inference,
-    Y: Float[Array, "T M"],
+    Y: Float[Array, "B T M"],
     change: Any,
     sigma: Float[Array, " M"],
     pull: Float[Array, ""],
-) -> Float[Array, ""]:
-    """The objective of one window."""
-    solved = model.reconstruct(changed(inference, change), Y[0], Y.shape[0])
-    missed = (model.observed(Y) - solved.y) / sigma
-    near = jnp.sum(change.z**2) + jnp.sum(change.o**2) + change.s**2
-    return 0.5 * jnp.sum(jnp.mean(missed**2, axis=0)) + 0.5 * pull * near
+) -> Float[Array, " B"]:
+    """The objective of every window."""
+    solved = model.reconstruct_all(changed(inference, change), Y[:, 0], Y.shape[1])
+    missed = (model.observed(jnp.moveaxis(Y, 0, -1)) - solved.y) / sigma[:, None]
+    near = jnp.sum(change.z**2, axis=1) + jnp.sum(change.o**2, axis=1) + change.s**2
+    return 0.5 * jnp.sum(jnp.mean(missed**2, axis=0), axis=0) + 0.5 * pull * near
 
 
 def changed(inference: Inference, change: Any) -> Inference:
-    """The inference with its logits and strength moved; the ratios stay gated by the presence."""
+    """The inferences with their logits and strengths moved; the ratios stay gated by the presence."""
     z = inference.z_logits + change.z
     o = jnp.log(jnp.maximum(inference.a, 1e-9)) - jax.nn.log_sigmoid(inference.z_logits) + change.o
     a = jax.nn.softmax(o + jax.nn.log_sigmoid(z))
@@ -98,28 +98,32 @@ def _refine(
     sigma: Float[Array, " M"],
     size: Float[Array, " 3"],
 ) -> Refined:
-    return jax.vmap(lambda i, y: _refine_window(model, i, y, sigma, size))(inference, Y)
-
-
-def _refine_window(
-    model: UnMixNet, inference: Inference, Y: Float[Array, "T M"], sigma: Float[Array, " M"], size: Float[Array, " 3"]
-) -> Refined:
     steps, rate, pull = size[0].astype(jnp.int32), size[1], size[2]
     adam = optax.scale_by_adam()
-    value = jax.value_and_grad(lambda change: objective(model, inference, Y, change, sigma, pull))
+
+    def value(change: Any) -> tuple[Float[Array, ""], Float[Array, " B"]]:
+        """The sum of all objectives, whose gradient by a window's change is that of its own."""
+        each = objective(model, inference, Y, change, sigma, pull)
+        return jnp.sum(each), each
+
     start = jax.tree.map(jnp.zeros_like, _Change(inference.z_logits, inference.z_logits, inference.log_strength))
 
     def step(_, carry):
         change, moments, best, least, first = carry
-        now, grad = value(change)
+        grad, now = jax.grad(value, has_aux=True)(change)
         grad = jax.tree.map(lambda g: jnp.where(jnp.isfinite(g), g, 0), grad)
-        best = jax.tree.map(lambda new, old: jnp.where(now < least, new, old), change, best)
+        best = jax.tree.map(lambda new, old: _where(now < least, new, old), change, best)
         direction, moments = adam.update(grad, moments)
         moved = jax.tree.map(lambda c, d: c - rate * d, change, direction)
         return moved, moments, best, jnp.minimum(now, least), jnp.where(jnp.isinf(first), now, first)
 
     # One iteration more than steps: each first evaluates the result of the one before.
-    infinite = jnp.full((), jnp.inf, Y.dtype)
+    infinite = jnp.full(Y.shape[0], jnp.inf, Y.dtype)
     carry = (start, adam.init(start), start, infinite, infinite)
     _, _, best, least, first = jax.lax.fori_loop(0, steps + 1, step, carry)
     return Refined(changed(inference, best), first, least)
+
+
+def _where(better: Bool[Array, " B"], new: Float[Array, "B *n"], old: Float[Array, "B *n"]) -> Float[Array, "B *n"]:
+    """By window."""
+    return jnp.where(better.reshape(-1, *(1,) * (new.ndim - 1)), new, old)

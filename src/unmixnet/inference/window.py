@@ -51,7 +51,7 @@ class WindowAnswer:
         """The chamber at one step of the solver; −1 is the last."""
         saved: Any = self.run.saved
         names = self.answer.states
-        x, J, theta = (np.asarray(part[0, step], float)[:, 1:].sum(axis=1) for part in (saved.x, saved.J, saved.theta))
+        x, J, theta = (np.asarray(part[0, step], float)[1:].sum(axis=0) for part in (saved.x, saved.J, saved.theta))
         return ChamberStates(names.cells, names.edges, names.seats, 1e6 * x, J, theta)
 
 

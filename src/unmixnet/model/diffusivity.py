@@ -62,12 +62,12 @@ class Diffusivity(eqx.Module):
         D = self.table(r)
         scale = jax.vmap(lambda h: self.modulation(jnp.concatenate([h, h_Y]))[0])(h_e)
         if settings.edgewise:
-            bend = jax.vmap(lambda h: self.by_edge(r + self.edge(h)))(h_e)
-            D = D * jnp.exp(settings.modulation * jnp.tanh(bend))
+            bend = jax.vmap(lambda h: self.by_edge(r + self.edge(h)), out_axes=-1)(h_e)
+            D = D[..., None] * jnp.exp(settings.modulation * jnp.tanh(bend))
         prior = self._prior(r, h_e) if settings.diffusion in ("weighted", "unconstrained") else None
         form = "direct" if settings.edgewise and settings.diffusion == "exact" else settings.diffusion
         return MaxwellStefan(D, scale, prior=prior, form=form)
 
-    def _prior(self, r: Float[Array, "S p"], h_e: Float[Array, "E f"]) -> Float[Array, "E S"]:
-        hidden = jax.nn.gelu(dense(self.edge, h_e)[:, None] + dense(self.species, r)[None])
+    def _prior(self, r: Float[Array, "S p"], h_e: Float[Array, "E f"]) -> Float[Array, "S E"]:
+        hidden = jax.nn.gelu(dense(self.edge, h_e)[None] + dense(self.species, r)[:, None])
         return FLUX_REF * jnp.tanh(dense(self.prior, hidden)[..., 0])

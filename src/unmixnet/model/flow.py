@@ -59,11 +59,10 @@ class Flow(eqx.Module):
         """Scores of every direction, outlet and species; features of an edge are given for both directions."""
         V, S = cells.shape[0], r.shape[0]
 
-        def scored(layer: eqx.nn.Linear, h: Float[Array, "n f"]) -> Float[Array, "n S"]:
-            hidden = jax.nn.gelu(dense(layer, h)[:, None] + dense(self.species, r)[None])
+        def scored(layer: eqx.nn.Linear, h: Float[Array, "n f"]) -> Float[Array, "S n"]:
+            hidden = jax.nn.gelu(dense(layer, h)[None] + dense(self.species, r)[:, None])
             return dense(self.score, hidden)[..., 0]
 
-        open_ = chamber.outlet_flow[:, None] > 0
-        outlet = jnp.where(open_, scored(self.opening, cells), -jnp.inf)
-        rate = jnp.broadcast_to(jnp.exp(self.log_rate), (V, S))
+        outlet = jnp.where(chamber.outlet_flow > 0, scored(self.opening, cells), -jnp.inf)
+        rate = jnp.broadcast_to(jnp.exp(self.log_rate), (S, V))
         return Scores(scored(self.edge, forward), scored(self.edge, backward), outlet, rate, chamber.inlet_flow)

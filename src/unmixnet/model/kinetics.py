@@ -49,7 +49,7 @@ class Kinetics(eqx.Module):
         log_k = self.pairs(r, mat)
         if self.modulation.strength > 0:
             sample = self.sample(jnp.concatenate([h_Y, e]))
-            hidden = dense(self.species, r)[None] + dense(self.material, mat)[:, None] + sample
+            hidden = dense(self.species, r)[:, None] + dense(self.material, mat)[None] + sample
             log_k = log_k + self.modulation.shift(jax.nn.gelu(hidden))
         k_ads, k_des = jnp.moveaxis(jnp.exp(log_k), -1, 0)
         sites = jnp.full(mat.shape[0], SITES_MOL, k_ads.dtype)

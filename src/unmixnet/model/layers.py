@@ -139,10 +139,10 @@ class SensorSpecies(eqx.Module):
             jax.random.normal(d, (out, embedding, embedding)) * 0.3 / embedding,
         )
 
-    def __call__(self, r: Float[Array, "K p"], mat: Float[Array, "M p"]) -> Float[Array, "M K out"]:
+    def __call__(self, r: Float[Array, "K p"], mat: Float[Array, "M p"]) -> Float[Array, "K M out"]:
         """The table."""
-        hidden = jax.nn.gelu(dense(self.U, r)[None] + dense(self.V, mat)[:, None])
-        return dense(self.W, hidden) + jnp.einsum("kp,opq,mq->mko", r, self.B, mat)
+        hidden = jax.nn.gelu(dense(self.U, r)[:, None] + dense(self.V, mat)[None])
+        return dense(self.W, hidden) + jnp.einsum("kp,opq,mq->kmo", r, self.B, mat)
 
 
 class SpeciesSpecies(eqx.Module):

@@ -9,11 +9,9 @@ downstream of it, so nothing has to be solved; SmellNet mixtures start with the 
 """
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from unmixnet.physics.adsorption import stationary_coverage
 from unmixnet.physics.conditions import air_concentration
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.readout import target
@@ -38,8 +36,7 @@ def lift(
     x = c / air_concentration(process.conditions)
     x = x / jnp.maximum(1, 2 * jnp.sum(x))
     composition = jnp.concatenate([1 - jnp.sum(x, keepdims=True), x])
-    N = jnp.sum(state.N, axis=1, keepdims=True) * composition
-    surface = process.surface
-    theta = jax.vmap(lambda k_ads, k_des: stationary_coverage(k_ads * c, k_des))(surface.k_ads, surface.k_des)
+    N = composition[:, None] * jnp.sum(state.N, axis=0)
+    theta = process.surface.stationary(jnp.broadcast_to(c[:, None], (c.shape[0], state.y.shape[0])))
     y = target(theta, process.readout, process.conditions) if first is None else first
     return eqx.tree_at(lambda s: (s.N, s.theta, s.y), state, (N, theta, y))

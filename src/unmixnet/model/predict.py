@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Array, Float, PyTree
 
 from unmixnet.errors import ConfigError
+from unmixnet.model.batches import samples_first
 from unmixnet.model.encoder import Inference
 from unmixnet.model.unmixnet import UnMixNet
 from unmixnet.physics.rollout import Rollout
@@ -95,8 +96,9 @@ def _solve(model: UnMixNet, inference: Inference, Y: Float[Array, "B T M"]) -> R
 
 
 def _rollouts(model: UnMixNet, inference: Inference, Y: Float[Array, "B T M"]) -> Rollout:
-    T = Y.shape[1]
-    return jax.vmap(lambda i, y: model.reconstruct(i, y[0], T, save=_SHOWN).rollout)(inference, Y)
+    """Rollouts of windows, with a first axis of windows in front of time, species and place."""
+    run = model.reconstruct_all(inference, Y[:, 0], Y.shape[1], save=_SHOWN).rollout
+    return samples_first(run, Y.shape[0])
 
 
 def check_channels(model: PyTree, Y: Any) -> None:

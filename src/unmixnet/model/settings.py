@@ -59,6 +59,8 @@ class Settings:
         modulation: strength of the bounded modulation of coefficients by h_Y; 0 is a pure global model.
         closure: whether there is a solver at all; False is the encoder alone.
         release: `rise-decay` from the start of the recording, or `constant`.
+        scheme: of the solver. Models that name none are of the `first order`: the paper's splitting, upwind; the
+            `second order` is symmetric in time and has limited slopes in space.
     """
 
     __pydantic_config__: ClassVar = {"extra": "forbid", "allow_inf_nan": False}
@@ -79,6 +81,7 @@ class Settings:
     modulation: float = 0.3
     closure: bool = True
     release: Literal["rise-decay", "constant"] = "constant"
+    scheme: Literal["first order", "second order"] = "first order"
 
     def __post_init__(self) -> None:
         stride = self.step_s * self.rate_Hz

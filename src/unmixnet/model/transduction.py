@@ -61,9 +61,8 @@ class Transduction(eqx.Module):
     def __call__(self, r: Float[Array, "K p"], mat: Float[Array, "M p"], h_m: Float[Array, "M d"]) -> Readout:
         """The readout of one sample."""
         gain, k, tau = self.modulation(h_m).T
-        M = gain.shape[0]
         tau = TAU_S * jnp.exp(self.log_tau) * tau
-        flat = jnp.zeros((M, 2), gain.dtype)
+        flat = jnp.zeros((2, gain.shape[0]), gain.dtype)
         return Readout(
             beta=jnp.exp(self.pairs(r, mat)[..., 0]),
             g=Linear() if self.linear else Logarithmic(jnp.exp(self.log_k) * k),

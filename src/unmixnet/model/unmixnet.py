@@ -1,10 +1,12 @@
 r"""UnMixNet: (ẑ, â, Ψ̂, h_Y) = E(Y, e), then Ŷ = F(ẑ, â, Ψ̂, h_Y, e; G) by the solver.
 
-Networks set the coefficients, operators advance the state. Every method is for ONE window; `vmap` lifts it.
+Networks set the coefficients, operators advance the state. Every method is for ONE window, which `vmap` lifts; only
+the solver takes many at once (`reconstruct_all`).
 """
 
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import equinox as eqx
 import jax
@@ -12,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from unmixnet.model.batches import made_for_each
 from unmixnet.model.diffusivity import D_MAX, Diffusivity
 from unmixnet.model.encoder import Encoder, Inference, uninformed
 from unmixnet.model.flow import Flow
@@ -22,22 +25,23 @@ from unmixnet.model.release import Release
 from unmixnet.model.settings import Settings, shape_of
 from unmixnet.model.transduction import Transduction
 from unmixnet.physics.conditions import Conditions
+from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.rollout import Policy, Rollout, rollout
-from unmixnet.physics.state import Process, Schedule, State
+from unmixnet.physics.state import Process, Schedule, State, with_samples
 from unmixnet.simulation.chamber import Chamber
 
 __all__ = ["Solved", "UnMixNet"]
 
 
 class Solved(eqx.Module):
-    """A rollout with the coefficients and the start that it was made from."""
+    """A rollout with the coefficients and the start that it was made from; of many windows, samples are the last axis."""
 
     rollout: Rollout
     process: Process
     start: State
 
     @property
-    def y(self) -> Float[Array, "n M"]:
+    def y(self) -> Float[Array, "n M *B"]:
         """The reconstructed trace, at the ends of the steps."""
         assert self.rollout.saved.y is not None, "every rollout of a model saves y"
         return self.rollout.saved.y
@@ -136,8 +140,8 @@ class UnMixNet(eqx.Module):
         e = _known(e, shares.dtype)
         r, r_i = self.species, self.species[1:]
         conditions = Conditions(298.15 + e[0], 10.0 * jnp.exp(e[1]), jnp.asarray(101325.0, shares.dtype))
-        air = np.zeros((1, len(chamber.cells), r.shape[0]))
-        air[..., 0] = 1
+        air = np.zeros((1, r.shape[0], len(chamber.cells)))
+        air[:, 0] = 1
         return Process(
             source=self.release(
                 shares,
@@ -180,17 +184,54 @@ class UnMixNet(eqx.Module):
 
         Of the measured trace only the first sample enters; without it the sensors start settled.
         """
-        settings = self.settings
-        shares = inference.z * inference.a if shares is None else shares
-        steps = (T - 1) // settings.stride
-        process = self.process(inference, shares, e, duration_s=steps * settings.step_s)
-        geometry = self.chamber.geometry()
+        process, start = self._begin(inference, first, e, shares, self._steps(T))
+        return self._solved(process, self.chamber.geometry(), start, T, save)
+
+    def reconstruct_all(
+        self,
+        inference: Inference,
+        first: Float[Array, "B M"] | None,
+        T: int,
+        *,
+        shares: Float[Array, "B K"] | None = None,
+        save: Iterable[str] = ("y",),
+    ) -> "Solved":
+        """Solve forward over many windows at once; arrays of the result have a last axis of samples.
+
+        Fields of the inference that the windows share need no first axis of samples.
+        """
+        alone = jax.eval_shape(self.uninformed)
+        own = jax.tree.map(lambda leaf, one: 0 if leaf.ndim > one.ndim else None, inference, alone)
+        axes = (own, None if first is None else 0, None, None if shares is None else 0)
+        begin = partial(self._begin, steps=self._steps(T))
+        process, start = made_for_each(begin, inference, first, None, shares, in_axes=axes)
+        return self._solved(process, with_samples(self.chamber.geometry()), start, T, save)
+
+    def _begin(
+        self,
+        inference: Inference,
+        first: Float[Array, " M"] | None,
+        e: Float[Array, " 2"] | None,
+        shares: Float[Array, " K"] | None,
+        steps: int,
+    ) -> tuple[Process, State]:
+        """Coefficients and start of one window."""
+        settings, seconds = self.settings, steps * self.settings.step_s
+        process = self.process(
+            inference, inference.z * inference.a if shares is None else shares, e, duration_s=seconds
+        )
         exposure = {"clean air": None, "exposed": 1.0, "inferred": inference.exposure}[settings.start]
-        c = None if exposure is None else exposure * self._steady_concentration(process, steps * settings.step_s)
-        start = lift(process, geometry, first, c)
-        dt = jnp.asarray(settings.step_s, shares.dtype)
-        run = rollout(process, geometry, start, dt, steps, save=save, policy=self.policy())
+        c = None if exposure is None else exposure * self._steady_concentration(process, seconds)
+        return process, lift(process, self.chamber.geometry(), first, c)
+
+    def _solved(self, process: Process, geometry: Geometry, start: State, T: int, save: Iterable[str]) -> "Solved":
+        dt = jnp.asarray(self.settings.step_s, start.N.dtype)
+        run = rollout(process, geometry, start, dt, self._steps(T), save=save, policy=self.policy())
         return Solved(run, process, start)
+
+    def _steps(self, T: int) -> int:
+        """Solver steps within a window."""
+        return (T - 1) // self.settings.stride
 
     def _steady_concentration(self, process: Process, duration_s: float) -> Float[Array, " K"]:
         """q_i / Q [mol/m³]: release rate over the draught, as it was learned."""
@@ -198,20 +239,22 @@ class UnMixNet(eqx.Module):
         flow = jnp.sum(process.flow.inlet_flow)
         return rate / jnp.where(flow > 0, flow, draught(self.chamber))
 
-    def observed(self, Y: Float[Array, "T M"]) -> Float[Array, "n M"]:
+    def observed(self, Y: Float[Array, "T M *B"]) -> Float[Array, "n M *B"]:
         """The samples at the ends of the solver's steps, which a reconstruction is compared with."""
         stride = self.settings.stride
-        steps = (Y.shape[0] - 1) // stride
-        return Y[stride : steps * stride + 1 : stride]
+        return Y[stride : self._steps(Y.shape[0]) * stride + 1 : stride]
 
     def policy(self) -> Policy:
-        """Substeps that stay stable for every coefficient the networks can set."""
+        """Substeps, or stages, that stay stable for every coefficient the networks can set."""
         step = self.settings.step_s
         faster = math.exp(1 + self.settings.modulation)
-        advection = math.ceil(self.chamber.cfl(step) * min(faster, 2.0) - 1e-9)
+        advection = self.chamber.cfl(step) * min(faster, 2.0)
         most = D_MAX * math.exp(self.settings.modulation * (2 if self.settings.edgewise else 1))
-        diffusion = math.ceil(self.chamber.diffusion_number(step, most) - 1e-9)
-        return Policy(max(1, advection), max(1, diffusion), checkpoint="step")
+        diffusion = self.chamber.diffusion_number(step, most)
+        if self.settings.scheme == "second order":
+            # with limited slopes an edge may carry twice the mean of the cell behind it
+            return Policy(order=2, stages=1 + max(1, math.ceil(2 * advection + diffusion - 1e-9)))
+        return Policy(max(1, math.ceil(advection - 1e-9)), max(1, math.ceil(diffusion - 1e-9)), order=1)
 
     def _flow(self, h_Y: Float[Array, " d"]):
         chamber = self.chamber.velocities()

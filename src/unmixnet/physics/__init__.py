@@ -12,6 +12,7 @@ True
 
 from unmixnet.physics import (
     ablated_flux,
+    adaptive,
     adsorption,
     advection,
     closure,
@@ -21,6 +22,7 @@ from unmixnet.physics import (
     geometry,
     maxwell_stefan,
     quotient,
+    reaction,
     readout,
     rollout,
     source,
@@ -28,10 +30,12 @@ from unmixnet.physics import (
     state,
     steady,
     step,
+    transport,
 )
 
 __all__ = [
     "ablated_flux",
+    "adaptive",
     "adsorption",
     "advection",
     "closure",
@@ -41,6 +45,7 @@ __all__ = [
     "geometry",
     "maxwell_stefan",
     "quotient",
+    "reaction",
     "readout",
     "rollout",
     "source",
@@ -48,4 +53,5 @@ __all__ = [
     "state",
     "steady",
     "step",
+    "transport",
 ]

@@ -15,12 +15,12 @@ __all__ = ["independent_flux"]
 
 
 def independent_flux(
-    x: Float[Array, " S"],
-    g: Float[Array, " S"],
-    c: Float[Array, ""],
-    R: Float[Array, "S S"],
-    prior: Float[Array, " S"] | None = None,
-) -> Float[Array, " S"]:
-    """x̄ w̃ − c̄ g/R₀ of one edge, not closed; R = 1/D, whose R₀₀ is the mean resistance against the carrier."""
-    J = -c * g / R[0]
+    x: Float[Array, "S *n"],
+    g: Float[Array, "S *n"],
+    c: Float[Array, "*n"],
+    R: Float[Array, "S S *r"],
+    prior: Float[Array, "S *n"] | None = None,
+) -> Float[Array, "S *n"]:
+    """x̄ w̃ − c̄ g/R₀, not closed; R = 1/D, whose R₀₀ is the mean resistance against the carrier."""
+    J = -c * g / R[0].reshape(R.shape[1], *(1,) * (g.ndim - R.ndim + 1), *R.shape[2:])
     return J if prior is None else x * prior + J

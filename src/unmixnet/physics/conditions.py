@@ -16,12 +16,14 @@ class Conditions(eqx.Module):
     Departures are measured from 298.15 K and 10 g/m³ of water vapour (43 % relative humidity at 25 °C).
     """
 
-    temperature: Float[Array, ""]
+    temperature: Float[Array, "*#b"]
     """T [K]."""
-    humidity: Float[Array, ""]
+    humidity: Float[Array, "*#b"]
     """Absolute humidity H [g/m³]."""
-    pressure: Float[Array, ""]
+    pressure: Float[Array, "*#b"]
     """p [Pa]."""
+    air: Float[Array, "V *#b"] | None = None
+    """Concentration of the gas in each cell [mol/m³], where temperature or pressure differ between cells."""
 
     @staticmethod
     def of(temperature_K: float = 298.15, humidity_g_m3: float = 10.0, pressure_Pa: float = 101325.0) -> "Conditions":
@@ -29,22 +31,24 @@ class Conditions(eqx.Module):
         return Conditions(*(jnp.asarray(float(value)) for value in (temperature_K, humidity_g_m3, pressure_Pa)))
 
     @property
-    def warmth(self) -> Float[Array, ""]:
+    def warmth(self) -> Float[Array, "*#b"]:
         """T − 298.15 K."""
         return self.temperature - 298.15
 
     @property
-    def moisture(self) -> Float[Array, ""]:
+    def moisture(self) -> Float[Array, "*#b"]:
         """ln(H / 10 g/m³), the form in which humidity moves a MOX baseline."""
         return jnp.log(jnp.maximum(self.humidity, 1e-6) / 10.0)
 
 
-def air_concentration(conditions: Conditions) -> Float[Array, ""]:
-    """Total molar concentration of an ideal gas, c = p/(RT) [mol/m³]."""
+def air_concentration(conditions: Conditions) -> Float[Array, "*#b"] | Float[Array, "V *#b"]:
+    """Total molar concentration of an ideal gas, c = p/(RT) [mol/m³]: of the chamber, or of each of its cells."""
+    if conditions.air is not None:
+        return conditions.air
     return conditions.pressure / (GAS_CONSTANT * conditions.temperature)
 
 
-def absolute_humidity(relative_percent: Float[Array, ""], temperature_K: Float[Array, ""]) -> Float[Array, ""]:
+def absolute_humidity(relative_percent: Float[Array, "*#b"], temperature_K: Float[Array, "*#b"]) -> Float[Array, "*#b"]:
     """Absolute humidity [g/m³] from relative humidity [%]: Magnus saturation pressure and the ideal gas law."""
     celsius = temperature_K - 273.15
     saturation_Pa = 611.2 * jnp.exp(17.62 * celsius / (243.12 + celsius))

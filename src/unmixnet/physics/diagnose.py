@@ -11,6 +11,7 @@ from unmixnet.physics.readout import read
 from unmixnet.physics.source import inject
 from unmixnet.physics.state import Process, State
 from unmixnet.physics.step import Policy
+from unmixnet.physics.transport import transport
 
 __all__ = ["failing_operator"]
 
@@ -24,6 +25,10 @@ def failing_operator(process: Process, geometry: Geometry, state: State, dt: Flo
     N, _ = inject(state.N, process.source, process.conditions, state.t, dt)
     if broken(N):
         return "source"
+    if policy.order == 2:
+        N, *_ = transport(state.N, process, geometry, state.t, dt, policy.stages, slopes=policy.slopes)
+        if broken(N):
+            return "transport"
     for _ in range(policy.substeps_advection):
         N, *_ = advect(N, transfer(process.flow, geometry, dt / policy.substeps_advection), geometry)
     if broken(N):

@@ -1,7 +1,7 @@
 r"""A solver step repeated in time.
 
 The rollout is a `scan` over `step`; `save` selects what comes back, `Policy.checkpoint` what the backward pass keeps
-(with `"sqrt"`, √T states instead of T). One sample, to be lifted by `vmap`.
+(with `"sqrt"`, √T states instead of T). It takes one sample, or a batch whose arrays have a last axis of samples.
 """
 
 import dataclasses
@@ -11,43 +11,59 @@ from collections.abc import Iterable
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from unmixnet.physics import closure
 from unmixnet.physics.closure import Closure
 from unmixnet.physics.geometry import Geometry
-from unmixnet.physics.state import Process, Reservoirs, State, Status, check, verdicts
+from unmixnet.physics.state import Process, Reservoirs, State, Status, check, is_shared, samples, verdicts, with_samples, without_samples
 from unmixnet.physics.step import Policy, step
+from unmixnet.physics.transport import MOST_STAGES, emptying_rate, stages_needed
 
-__all__ = ["SAVEABLE", "Policy", "Rollout", "Saved", "rollout"]
+__all__ = ["SAVEABLE", "Policy", "Rollout", "Saved", "choose", "outcome", "prepared", "rollout", "select"]
 
 SAVEABLE = ("N", "x", "J", "theta", "y", "reservoirs", "ledger", "closure")
 
 
 class Saved(eqx.Module):
-    """The quantities named by `save`; the others are None. The axis T (one entry per step) comes from the scan."""
+    """The quantities named by `save`; the others are None.
 
-    N: Float[Array, "*T V S"] | None = None
-    x: Float[Array, "*T V S"] | None = None
-    J: Float[Array, "*T E S"] | None = None
-    theta: Float[Array, "*T M S"] | None = None
-    y: Float[Array, "*T M"] | None = None
+    Behind each axis list come the samples, if there are any; in front of it the scan puts one entry per step.
+    """
+
+    N: Float[Array, "..."] | None = None
+    """S V"""
+    x: Float[Array, "..."] | None = None
+    """S V"""
+    J: Float[Array, "..."] | None = None
+    """S E"""
+    theta: Float[Array, "..."] | None = None
+    """S M"""
+    y: Float[Array, "..."] | None = None
+    """M"""
     reservoirs: Reservoirs | None = None
-    ledger: Float[Array, "*T S"] | None = None
+    ledger: Float[Array, "..."] | None = None
+    """S"""
     closure: Closure | None = None
 
 
 class Rollout(eqx.Module):
-    """Result of a rollout of one sample."""
+    """Result of a rollout of one sample or of a batch."""
 
     saved: Saved
     final: State
-    status: Int[Array, ""]
+    status: Int[Array, "*B"]
     """A `Status` code."""
-    failed_at: Int[Array, ""]
+    failed_at: Int[Array, "*B"]
     """Step at which the status became an error, −1 if it did not."""
-    direct_solves: Int[Array, ""]
+    direct_solves: Int[Array, "*B"]
     """How often the flux iteration was replaced by a direct solve."""
+    steps: Int[Array, ""] | None = None
+    """Steps taken, of a rollout that chooses them (`adaptive`); the next members too."""
+    rejected: Int[Array, ""] | None = None
+    """Steps taken back because their error was too large."""
+    settled_at: Float[Array, ""] | None = None
+    """Time at which nothing changed any more, infinite if something still does [s]."""
 
 
 def rollout(
@@ -60,56 +76,79 @@ def rollout(
     save: Iterable[str] = ("y",),
     policy: Policy | None = None,
 ) -> Rollout:
-    """`n_steps` solver steps from `start`; one sample, to be lifted by `vmap`.
+    """`n_steps` solver steps from `start`, of one sample or of a batch (`state.with_samples`).
 
     A sample whose coefficients are impossible, or whose state leaves the finite numbers, keeps its last good state and
     reports a status; it never returns NaN.
     """
-    policy = policy or Policy()
-    save = frozenset(save)
-    verdict = verdicts(process, start, dt)
-    before = check(verdict)
+    if start.N.ndim == 2:
+        alone = (with_samples(tree) for tree in (process, geometry, start))
+        run = rollout(*alone, dt, n_steps, save=save, policy=policy)
+        codes = (code[0] for code in (run.status, run.failed_at, run.direct_solves))
+        return Rollout(without_samples(run.saved), without_samples(run.final), *codes)
+    policy, save = policy or Policy(), frozenset(save)
+    process, start, dt, before, shown = prepared(process, geometry, start, jnp.asarray(dt, start.N.dtype))
+    stages = None
+    if policy.order == 2 and policy.stages is None:
+        coarse = dt * emptying_rate(process, geometry, slopes=policy.slopes) > MOST_STAGES
+        before = jnp.where((before == Status.OK) & coarse, int(Status.TOO_COARSE), before)
+        stages = stages_needed(process, geometry, dt, slopes=policy.slopes, counted=before == Status.OK)
     feasible = before == Status.OK
-    shown = jax.tree.map(lambda leaf: jnp.where(jnp.isfinite(leaf), leaf, 0), start)
-    process, start, dt = _neutralise(verdict, process, start, dt)
 
     def advance(carry, _):
         state, status, failed_at, direct, n = carry
-        taken = step(process, geometry, state, dt, policy, diagnose="closure" in save)
+        taken = step(process, geometry, state, dt, policy, stages=stages, diagnose="closure" in save)
         new = taken.state
-        finite = jnp.isfinite(jnp.sum(new.N) + jnp.sum(new.theta) + jnp.sum(new.y))
-        filled = jnp.all(jnp.sum(new.N, axis=1) > 0)
-        now = jnp.maximum(jnp.where(finite, 0, int(Status.DIVERGED)), jnp.where(filled, 0, int(Status.EMPTY_CELL)))
-        now = jnp.maximum(now, jnp.where(taken.limited, int(Status.LIMITED), 0))
+        now = outcome(new, taken.limited)
         good = (now <= Status.LIMITED) & (status <= Status.LIMITED)
-        new = _choose(good, new, state)
+        new = choose(good, new, state)
         failed_at = jnp.where((failed_at < 0) & (now > Status.LIMITED), n, failed_at)
-        status = jnp.maximum(status, now.astype(jnp.int32))
+        status = jnp.maximum(status, now)
         J, report = jax.tree.map(lambda leaf: jnp.where(good, leaf, 0), (taken.J, taken.closure))
-        out = _select(save, _choose(feasible, new, shown), J, report, process, _choose(feasible, start, shown))
+        out = select(save, choose(feasible, new, shown), J, report, process, choose(feasible, start, shown))
         return (new, status, failed_at, direct + taken.direct_solves, n + 1), out
 
-    carry = (
-        start,
-        before,
-        jnp.where(feasible, -1, 0).astype(jnp.int32),
-        jnp.zeros((), jnp.int32),
-        jnp.zeros((), jnp.int32),
-    )
+    none = jnp.zeros_like(before)
+    carry = (start, before, jnp.where(feasible, -1, 0).astype(jnp.int32), none, jnp.zeros((), jnp.int32))
     (final, status, failed_at, direct, _), saved = _scan(advance, carry, n_steps, policy.checkpoint)
-    return Rollout(saved, _choose(feasible, final, shown), status, failed_at, direct)
+    return Rollout(saved, choose(feasible, final, shown), status, failed_at, direct)
 
 
-def _choose(condition, yes: State, no: State) -> State:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
+def prepared(
+    process: Process, geometry: Geometry, start: State, dt: Float[Array, ""]
+) -> tuple[Process, State, Float[Array, ""], Int[Array, " B"], State]:
+    """A batch made safe to solve: process, start and step without what is impossible, the status of each sample before
+    the first step, and the start to show for those that have an error.
+    """
+    B = max(samples(tree) for tree in (process, geometry, start))
+    start = jax.tree.map(lambda leaf: jnp.broadcast_to(leaf, (*leaf.shape[:-1], B)) if leaf.ndim else leaf, start)
+    verdict = verdicts(process, start, dt)
+    before = jnp.broadcast_to(check(verdict), (B,))
+    shown = jax.tree.map(lambda leaf: jnp.where(jnp.isfinite(leaf), leaf, 0), start)
+    return *_neutralise(verdict, process, start, dt), before, shown
 
 
-def _select(save, state: State, J, report, process, start: State) -> Saved:
+def outcome(state: State, limited: Bool[Array, " B"]) -> Int[Array, " B"]:
+    """Status of each sample after a step."""
+    moles = jnp.sum(state.N, axis=0)
+    sums = jnp.sum(moles, axis=0) + jnp.sum(state.theta, axis=(0, 1)) + jnp.sum(state.y, axis=0)
+    filled = jnp.all(moles > 0, axis=0)
+    now = jnp.where(jnp.isfinite(sums), jnp.where(limited, int(Status.LIMITED), 0), int(Status.DIVERGED))
+    return jnp.maximum(now, jnp.where(filled, 0, int(Status.EMPTY_CELL))).astype(jnp.int32)
+
+
+def choose(condition, yes: State, no: State) -> State:
+    """A state by sample; time is common to all, and stops when no sample goes on."""
+    return jax.tree.map(lambda a, b: jnp.where(condition if a.ndim else jnp.any(condition), a, b), yes, no)
+
+
+def select(save: frozenset[str], state: State, J, report, process: Process, start: State) -> Saved:
+    """What was asked for, of one time."""
     ledger = None
     if "ledger" in save:
         ledger = closure.ledger_error(
-            jnp.sum(start.N, axis=0),
-            jnp.sum(state.N, axis=0),
+            jnp.sum(start.N, axis=1),
+            jnp.sum(state.N, axis=1),
             _adsorbed(start, process),
             _adsorbed(state, process),
             # a saved state that is continued brings its reservoirs along
@@ -117,7 +156,7 @@ def _select(save, state: State, J, report, process, start: State) -> Saved:
         )
     return Saved(
         N=state.N if "N" in save else None,
-        x=state.N / jnp.maximum(jnp.sum(state.N, axis=1, keepdims=True), jnp.finfo(state.N.dtype).tiny)
+        x=state.N / jnp.maximum(jnp.sum(state.N, axis=0), jnp.finfo(state.N.dtype).tiny)
         if "x" in save
         else None,
         J=J if "J" in save else None,
@@ -129,9 +168,9 @@ def _select(save, state: State, J, report, process, start: State) -> Saved:
     )
 
 
-def _adsorbed(state: State, process: Process) -> Float[Array, " S"]:
+def _adsorbed(state: State, process: Process) -> Float[Array, "S *B"]:
     """Moles of each species on all surfaces; the carrier does not adsorb."""
-    moles = jnp.sum(process.surface.sites[:, None] * state.theta, axis=0)
+    moles = jnp.sum(process.surface.sites * state.theta, axis=1)
     return moles.at[0].set(0)
 
 
@@ -142,12 +181,19 @@ def _neutralise(verdict: dict[str, Array], process: Process, start: State, dt: A
     """
 
     def harmless(part: str, tree):
-        def tame(leaf):
+        def tame(path, leaf):
+            if not eqx.is_inexact_array(leaf):
+                return leaf
             limits = jnp.finfo(leaf.dtype)
             fits = (leaf >= jnp.sqrt(limits.tiny)) & (leaf <= jnp.sqrt(limits.max))
-            return jnp.where(verdict[part] | fits, leaf, 1)
+            shared = leaf.ndim == 0 or is_shared(path, leaf)
+            # what samples share is possible if it is for one of them
+            possible = jnp.any(verdict[part]) if shared else verdict[part]
+            if not shared and leaf.shape[-1] == 1:
+                possible = jnp.any(possible, keepdims=True)
+            return jnp.where(possible | fits, leaf, 1)
 
-        return jax.tree.map(lambda leaf: tame(leaf) if eqx.is_inexact_array(leaf) else leaf, tree)
+        return jax.tree_util.tree_map_with_path(tame, tree)
 
     parts = [field.name for field in dataclasses.fields(process)]
     process = Process(**{part: harmless(part, getattr(process, part)) for part in parts})

@@ -17,22 +17,22 @@ from jaxtyping import Array, Float
 
 from unmixnet.physics.conditions import GAS_CONSTANT, Conditions
 
-__all__ = ["Constant", "RiseDecay", "Source", "Tabulated", "inject", "source_weights"]
+__all__ = ["Constant", "RiseDecay", "Source", "Tabulated", "inject", "injected", "source_weights"]
 
 
 class RiseDecay(eqx.Module):
     """Normalised rise–decay release; one pair of time constants per odorant."""
 
-    tau_rise: Float[Array, " K"]
-    tau_decay: Float[Array, " K"]
-    t_max: Float[Array, ""]
+    tau_rise: Float[Array, "K *#b"]
+    tau_decay: Float[Array, "K *#b"]
+    t_max: Float[Array, "*#b"]
     """Length of the recording T_max [s], over which the profile integrates to one."""
 
-    def released(self, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, " K"]:
+    def released(self, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, "K *#b"]:
         """Share of the amount that is released during [t, t + Δt]."""
         return self._integral(t, dt) / self._integral(jnp.zeros_like(t), self.t_max)
 
-    def _integral(self, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, " K"]:
+    def _integral(self, t: Float[Array, ""], dt: Float[Array, "*#b"]) -> Float[Array, "K *#b"]:
         # Not a difference of two integrals from zero: long after the release that would be rounding of either sign.
         t, dt = jnp.maximum(t, 0), _after_zero(t, dt)
         tau_both = self.tau_rise * self.tau_decay / (self.tau_rise + self.tau_decay)
@@ -52,17 +52,19 @@ class Tabulated(eqx.Module):
     """Piecewise-linear profile through (times, rates) [s, 1/s]; zero before and after the table."""
 
     times: Float[Array, " n"]
-    rates: Float[Array, "n K"]
+    """The same for all samples."""
+    rates: Float[Array, "n K *#b"]
 
-    def released(self, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, " K"]:
+    def released(self, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, "K *#b"]:
         """Integral of the table over [t, t + Δt]."""
-        lo, hi = self.times[:-1, None], self.times[1:, None]
+        times = self.times.reshape(-1, *(1,) * (self.rates.ndim - 1))
+        lo, hi = times[:-1], times[1:]
         since, until = jnp.clip(t, lo, hi), jnp.clip(t + dt, lo, hi)
         part = (0.5 * (since + until) - lo) / (hi - lo)
         return jnp.sum((until - since) * ((1 - part) * self.rates[:-1] + part * self.rates[1:]), axis=0)
 
 
-def _after_zero(t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, ""]:
+def _after_zero(t: Float[Array, ""], dt: Float[Array, "*#b"]) -> Float[Array, "*#b"]:
     """How much of [t, t + Δt] lies after t = 0, when a release starts."""
     return jnp.maximum(dt + jnp.minimum(t, 0), 0)
 
@@ -70,14 +72,14 @@ def _after_zero(t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, ""]:
 class Source(eqx.Module):
     """An odour source: how much of each odorant, when, and where."""
 
-    amount: Float[Array, " K"]
+    amount: Float[Array, "K *#b"]
     """z_i a_i α_i: moles released over the recording [mol] (or [mol/s] for a constant release)."""
     profile: RiseDecay | Constant | Tabulated
-    p_src: Float[Array, " V"]
+    p_src: Float[Array, "V *#b"]
     """Distribution over cells; sums to one."""
-    vaporisation: Float[Array, " K"]
+    vaporisation: Float[Array, "K *#b"]
     """Enthalpy of vaporisation [J/mol] by which release grows with temperature; 0 switches it off."""
-    humidity_slope: Float[Array, " K"]
+    humidity_slope: Float[Array, "K *#b"]
     """Change of ln(release) per unit of ln(H/H_ref); 0 switches it off."""
 
 
@@ -87,7 +89,7 @@ def source_weights(scores: Float[Array, " V"]) -> Float[Array, " V"]:
     return weights / jnp.sum(weights)
 
 
-def release(source: Source, conditions: Conditions, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, " K"]:
+def release(source: Source, conditions: Conditions, t: Float[Array, ""], dt: Float[Array, ""]) -> Float[Array, "K *#B"]:
     """Moles of each odorant that leave the source during [t, t + Δt]."""
     inverse_warmth = 1 / conditions.temperature - 1 / 298.15
     climate = jnp.exp(
@@ -96,10 +98,17 @@ def release(source: Source, conditions: Conditions, t: Float[Array, ""], dt: Flo
     return source.amount * climate * source.profile.released(t, dt)
 
 
+def injected(
+    source: Source, conditions: Conditions, t: Float[Array, ""], dt: Float[Array, ""]
+) -> Float[Array, "S V *#B"]:
+    """Moles that each cell gains during [t, t + Δt]; the carrier (index 0) is never released."""
+    moles = release(source, conditions, t, dt)
+    return jnp.concatenate([jnp.zeros_like(moles[:1]), moles])[:, None] * source.p_src
+
+
 def inject(
-    N: Float[Array, "V S"], source: Source, conditions: Conditions, t: Float[Array, ""], dt: Float[Array, ""]
-) -> tuple[Float[Array, "V S"], Float[Array, "V S"]]:
-    """Moles after injection, and the moles injected; the carrier (index 0) is never released."""
-    moles = jnp.concatenate([jnp.zeros(1, N.dtype), release(source, conditions, t, dt)])
-    gain = source.p_src[:, None] * moles
+    N: Float[Array, "S V *B"], source: Source, conditions: Conditions, t: Float[Array, ""], dt: Float[Array, ""]
+) -> tuple[Float[Array, "S V *B"], Float[Array, "S V *#B"]]:
+    """Moles after injection, and the moles injected."""
+    gain = injected(source, conditions, t, dt)
     return N + gain, gain

@@ -28,7 +28,7 @@ class ChamberStream:
         import jax
         import jax.numpy as jnp
 
-        from unmixnet.physics.rollout import rollout
+        from unmixnet.physics.rollout import Policy, rollout
         from unmixnet.physics.state import clean_air
 
         with jax.enable_x64(False):
@@ -41,7 +41,7 @@ class ChamberStream:
             def run(arrays: Any, share: Any, state: Any) -> Any:
                 process, geometry = eqx.combine(arrays, fixed)
                 process = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * share)
-                result = rollout(process, geometry, state, jnp.asarray(1 / RATE_HZ), rows)
+                result = rollout(process, geometry, state, jnp.asarray(1 / RATE_HZ), rows, policy=Policy(order=1))
                 return result.saved.y, result.final
 
             nothing = jnp.zeros(len(setting.components), float)

@@ -12,7 +12,8 @@ end are those of the coarse chamber.
 Edges without flow, where gas flows elsewhere, are lateral (the ring of the hand-held e-nose): they join sub-cell to
 sub-cell, each with A/n and the full ℓ, so that their conductance adds up. In a chamber where nothing flows every edge
 runs along its own direction, tail to head. An inlet is at the first sub-cell, an outlet at the last, a sensor breathes
-sub-cell n // 2. A cell of fixed composition stays whole: it is uniform by decree.
+the middle of its cell: a sub-cell, or the two beside it if there are as many sub-cells up- as downstream. A cell of
+fixed composition stays whole: it is uniform by decree.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from itertools import pairwise
 import numpy as np
 
 from unmixnet.errors import ChamberError
-from unmixnet.simulation.chamber import Cell, Chamber, Edge
+from unmixnet.simulation.chamber import Cell, Chamber, Edge, Sensor
 
 __all__ = ["Refinement", "refine", "refined"]
 
@@ -65,13 +66,17 @@ class _Side:
     resistance: float
 
 
-def refined(chamber: Chamber, parts: int = 4) -> Chamber:
+def refined(chamber: Chamber, parts: int = 4, *, centred: bool = True) -> Chamber:
     """The chamber with `parts` sub-cells for each cell; see `refine` for the maps between the two."""
-    return refine(chamber, parts).chamber
+    return refine(chamber, parts, centred=centred).chamber
 
 
-def refine(chamber: Chamber, parts: int = 4) -> Refinement:
-    """The chamber with `parts` sub-cells for each cell, and which cell and edge each part came from."""
+def refine(chamber: Chamber, parts: int = 4, *, centred: bool = True) -> Refinement:
+    """The chamber with `parts` sub-cells for each cell, and which cell and edge each part came from.
+
+    Sensors that are not `centred` breathe sub-cell n // 2, half a sub-cell downstream of the middle if n is even, as
+    data sets and models of the first order have them.
+    """
     if parts < 1:
         raise ChamberError(f"parts is {parts}, expected at least 1", where="refine", remedy="Use 1 or more")
     counts = [1 if cell.kind == "fixed" else parts for cell in chamber.cells]
@@ -82,11 +87,11 @@ def refine(chamber: Chamber, parts: int = 4) -> Refinement:
         for e, edge in enumerate(chamber.edges)
     ]
     edges += [(_inside(chamber, v, direction, names), -1) for v, names in enumerate(cells)]
-    seats = {cell.name: chain[len(chain) // 2].name for cell, chain in zip(chamber.cells, cells, strict=True)}
+    seats = {cell.name: _middle(chain) for cell, chain in zip(chamber.cells, cells, strict=True)}
     finer = Chamber(
         tuple(cell for chain in cells for cell in chain),
         tuple(edge for group, _ in edges for edge in group),
-        tuple(replace(sensor, cell=seats[sensor.cell]) for sensor in chamber.sensors),
+        tuple(_seated(sensor, seats, centred=centred) for sensor in chamber.sensors),
     )
     return Refinement(
         finer,
@@ -94,6 +99,20 @@ def refine(chamber: Chamber, parts: int = 4) -> Refinement:
         np.repeat(np.arange(len(cells)), counts),
         np.array([e for group, e in edges for _ in group], dtype=int),
     )
+
+
+def _middle(chain: tuple[Cell, ...]) -> tuple[str, str | None]:
+    """The sub-cell on the downstream side of the middle, and its neighbour where the middle is between them."""
+    half, odd = divmod(len(chain), 2)
+    return chain[half].name, None if odd else chain[half - 1].name
+
+
+def _seated(sensor: Sensor, seats: dict[str, tuple[str, str | None]], *, centred: bool) -> Sensor:
+    """A sensor of the coarse chamber in the finer one; between two cells it keeps to the downstream end of both."""
+    cell, beside = seats[sensor.cell]
+    if sensor.beside is not None:
+        return replace(sensor, cell=cell, beside=seats[sensor.beside][0])
+    return replace(sensor, cell=cell, beside=beside if centred else None)
 
 
 def _sub_cells(cell: Cell, n: int) -> tuple[Cell, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -61,6 +61,8 @@ class World:
         substeps: of diffusion in a step of the solver.
         carrier: the gas that fills the chamber.
         flow_m3_s: the draught through it.
+        scheme: of the solver; the recordings that exist are of the first order, upwind, their sensors in a sub-cell
+            beside the middle of a cell.
     """
 
     name: str
@@ -74,6 +76,7 @@ class World:
     substeps: int = 1
     carrier: str = "air"
     flow_m3_s: float = 2e-6
+    scheme: Literal["first order", "second order"] = "first order"
 
     @property
     def components(self) -> tuple[str, ...]:
@@ -124,11 +127,13 @@ class Setting:
 @cache
 def fine_chamber(setting: Setting) -> Refinement:
     """The chamber that the recordings are made in."""
-    return refine(setting.chamber, PARTS)
+    return refine(setting.chamber, PARTS, centred=setting.world.scheme == "second order")
 
 
 def solve(setting: Setting, shares: np.ndarray, *, save: Sequence[str] = ("y",), every: int = 1) -> "Saved":
     """What the solver gives for strength times ratios, (recording, K): leaves of shape (recording, row, ...).
+
+    Arrays of cells, edges or sensors have the species last, as in a table.
 
     Arguments:
         save: as in `rollout`.
@@ -142,35 +147,40 @@ def solve(setting: Setting, shares: np.ndarray, *, save: Sequence[str] = ("y",),
     padded = np.resize(shares, (-(-len(shares) // _BATCH) * _BATCH, shares.shape[1]))
     with jax.enable_x64(False):
         run = _runner(setting, tuple(save), every)
-        batches = [run(jnp.asarray(batch, float)) for batch in np.split(padded, len(padded) // _BATCH)]
+        batches = [run(jnp.asarray(batch.T, float)) for batch in np.split(padded, len(padded) // _BATCH)]
     worst = Status(max(int(np.max(status)) for _, status in batches))
     if worst is not Status.OK:
         raise SolveError(worst.text, where="simulated", remedy="Use load('simulated') or load('simulated-8')")
 
     def join(*parts: Any) -> np.ndarray:
-        return np.concatenate([np.asarray(part, float) for part in parts])[: len(shares)]
+        whole = np.concatenate([np.asarray(part, float) for part in parts], axis=-1)[..., : len(shares)]
+        # (row, species, place, recording), or without one of the middle axes
+        return whole.transpose(-1, 0, *range(whole.ndim - 2, 0, -1))
 
     return jax.tree.map(join, *(saved for saved, _ in batches))
 
 
 @lru_cache(maxsize=4)
 def _runner(setting: Setting, save: tuple[str, ...], every: int) -> Any:
-    """The compiled solver of a batch, in single precision."""
+    """The compiled solver of a batch in single precision: shares (K, recording), leaves (row, ..., recording)."""
     import equinox as eqx
     import jax
     import jax.numpy as jnp
 
     from unmixnet.physics.rollout import Policy, rollout
-    from unmixnet.physics.state import clean_air
+    from unmixnet.physics.state import clean_air, with_samples
+    from unmixnet.physics.transport import stages_needed
 
-    chamber, policy = fine_chamber(setting).chamber, Policy(substeps_diffusion=setting.world.substeps)
-    geometry, process = chamber.geometry(), true_process(setting, chamber)
+    chamber, dt = fine_chamber(setting).chamber, jnp.asarray(1 / RATE_HZ)
+    geometry, process = with_samples((chamber.geometry(), true_process(setting, chamber)))
+    policy = Policy(substeps_diffusion=setting.world.substeps, order=1)
+    if setting.world.scheme == "second order":
+        policy = Policy(order=2, stages=int(stages_needed(process, geometry, dt, slopes=True)))
 
     @jax.jit
-    @jax.vmap
     def run(share):
         this = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * share)
-        start, dt = clean_air(this, geometry), jnp.asarray(1 / RATE_HZ)
+        start = clean_air(this, geometry)
         result = rollout(this, geometry, start, dt, ROWS, save=save, policy=policy)
         return jax.tree.map(lambda leaf: leaf[every - 1 :: every], result.saved), result.status
 
@@ -195,8 +205,8 @@ def true_process(setting: Setting, chamber: Chamber | None = None) -> "Process":
     rows = [species(setting.world.carrier), *(species(volatile) for _, volatile in setting.world.volatiles)]
     conditions = Conditions.of()
     masses, volumes = (_array([getattr(row, key) for row in rows]) for key in ("molar_mass_g_mol", "diffusion_volume"))
-    air = np.zeros((1, len(chamber.cells), len(rows)))
-    air[..., 0] = 1
+    air = np.zeros((1, len(rows), len(chamber.cells)))
+    air[:, 0] = 1
     surface, readout = _sensors(setting)
     return Process(
         source=_source(chamber, setting),
@@ -233,7 +243,7 @@ def _sensors(setting: Setting) -> tuple[Any, Any]:
 
     M, K = setting.sensors, len(setting.components)
     draws = [np.random.default_rng([setting.seed, 4, m]) for m in range(M)]
-    log_ads, log_des, log_beta = (np.stack([rng.normal(0, spread, K) for rng in draws]) for spread in (0.8, 0.6, 0.5))
+    log_ads, log_des, log_beta = (np.stack([rng.normal(0, sd, K) for rng in draws], axis=1) for sd in (0.8, 0.6, 0.5))
     tau = np.array([rng.uniform(2, 6) for rng in draws])
     surface = Surface(
         _array(setting.world.k_ads * np.exp(log_ads)), _array(0.1 * np.exp(log_des)), _array(np.full(M, 1e-10))
@@ -246,8 +256,8 @@ def _sensors(setting: Setting) -> tuple[Any, Any]:
         baseline=_array(np.zeros(M)),
         tau_rise=_array(tau),
         tau_recovery=_array(4 * tau),
-        baseline_slopes=_array(np.zeros((M, 2))),
-        gain_slopes=_array(np.zeros((M, 2))),
+        baseline_slopes=_array(np.zeros((2, M))),
+        gain_slopes=_array(np.zeros((2, M))),
     )
     return surface, readout
 

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from unmixnet.model.unmixnet import UnMixNet
@@ -157,6 +158,10 @@ def random_ratios(K: int, largest: int, key: PRNGKeyArray) -> Float[Array, " K"]
     return parts / jnp.sum(parts)
 
 
+_SOLVED = 64
+"""Mixtures that are solved at once."""
+
+
 def bank_of(
     model: UnMixNet,
     n: int,
@@ -170,16 +175,23 @@ def bank_of(
     """Solve n random mixtures with the global coefficients."""
     model = jax.lax.stop_gradient(model)
 
-    def solve_mixture(key: PRNGKeyArray) -> tuple[Array, Array, Array]:
+    def drawn(key: PRNGKeyArray) -> tuple[Array, Array, Array]:
         keys = jax.random.split(key, 3)
         a = random_ratios(model.species.shape[0] - 1, largest, keys[0])
-        log_strength = nuisance.strength * jax.random.normal(keys[1], ())
-        exposure = jax.random.uniform(keys[2], ())
-        typical = eqx.tree_at(lambda i: (i.log_strength, i.exposure), model.uninformed(), (log_strength, exposure))
-        solved = model.reconstruct(typical, None, T, shares=a)
-        return jnp.concatenate([solved.start.y[None], solved.y]), a, log_strength
+        return a, nuisance.strength * jax.random.normal(keys[1], ()), jax.random.uniform(keys[2], ())
 
-    y, a, log_strength = jax.lax.map(solve_mixture, jax.random.split(key, n), batch_size=64)
+    def solved(mixtures: tuple[Array, Array, Array]) -> Float[Array, "B steps M"]:
+        a, log_strength, exposure = mixtures
+        typical = eqx.tree_at(lambda i: (i.log_strength, i.exposure), model.uninformed(), (log_strength, exposure))
+        run = model.reconstruct_all(typical, None, T, shares=a)
+        return jnp.moveaxis(jnp.concatenate([run.start.y[None], run.y]), -1, 0)
+
+    mixtures = jax.vmap(drawn)(jax.random.split(key, n))
+    a, log_strength, _ = mixtures
+    size = min(n, _SOLVED)
+    rows = np.arange(-(-n // size) * size) % n
+    y = jax.lax.map(solved, jax.tree.map(lambda leaf: leaf[rows].reshape(-1, size, *leaf.shape[1:]), mixtures))
+    y = y.reshape(-1, *y.shape[2:])[:n]
     return Bank(y, a, log_strength, leftover, model.transduction.baseline, model.settings.stride)
 
 

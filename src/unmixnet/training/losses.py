@@ -1,4 +1,4 @@
-"""The training objective L = Σ λ L, each term for one sample (`vmap` lifts it)."""
+"""The training objective L = Σ λ L, each term for one sample; those of a rollout also for many, samples last."""
 
 import math
 from dataclasses import dataclass, fields
@@ -92,16 +92,18 @@ def class_loss(a_hat: Float[Array, " K"], a: Float[Array, " K"], *, epsilon: flo
     return -jnp.sum(a * jnp.log(jnp.where(a_hat < 0, 0, a_hat) + epsilon))
 
 
-def reconstruction_loss(Y: Float[Array, "T M"], Y_hat: Float[Array, "T M"]) -> Float[Array, ""]:
+def reconstruction_loss(Y: Float[Array, "T M *B"], Y_hat: Float[Array, "T M *B"]) -> Float[Array, "*B"]:
     """Mean squared residual."""
-    return jnp.mean((Y - Y_hat) ** 2)
+    return jnp.mean((Y - Y_hat) ** 2, axis=(0, 1))
 
 
 _WINDOW_S = 5.0
 _LAGS_S = (1.0, 2.0, 5.0)
 
 
-def frequency_loss(Y: Float[Array, "T M"], Y_hat: Float[Array, "T M"], rate_Hz: float | int) -> Float[Array, ""]:
+def frequency_loss(
+    Y: Float[Array, "T M *B"], Y_hat: Float[Array, "T M *B"], rate_Hz: float | int
+) -> Float[Array, "*B"]:
     """Mean squares of the slow part and of the fast parts, added; `rate_Hz` is the sampling rate, a plain number."""
     if not rate_Hz > 0:
         raise ConfigError(
@@ -111,37 +113,38 @@ def frequency_loss(Y: Float[Array, "T M"], Y_hat: Float[Array, "T M"], rate_Hz: 
     return slow_part(residual, rate_Hz) + fast_part(residual, rate_Hz)
 
 
-def slow_part(residual: Float[Array, "T M"], rate_Hz: float | int) -> Float[Array, ""]:
+def slow_part(residual: Float[Array, "T M *B"], rate_Hz: float | int) -> Float[Array, "*B"]:
     """Mean square of the moving average."""
-    n = min(_samples(_WINDOW_S, rate_Hz), residual.shape[0])
-    sums = jax.lax.reduce_window(residual, 0.0, jax.lax.add, (n, 1), (1, 1), "VALID")
-    return jnp.mean((sums / n) ** 2)
+    n, ones = min(_samples(_WINDOW_S, rate_Hz), residual.shape[0]), (1,) * (residual.ndim - 1)
+    sums = jax.lax.reduce_window(residual, 0.0, jax.lax.add, (n, *ones), (1, *ones), "VALID")
+    return jnp.mean((sums / n) ** 2, axis=(0, 1))
 
 
-def fast_part(residual: Float[Array, "T M"], rate_Hz: float | int) -> Float[Array, ""]:
+def fast_part(residual: Float[Array, "T M *B"], rate_Hz: float | int) -> Float[Array, "*B"]:
     """Mean squares of the lag differences, added."""
     lags = {_samples(lag, rate_Hz) for lag in _LAGS_S}
-    squares = [jnp.mean((residual[n:] - residual[:-n]) ** 2) for n in sorted(lags) if n < residual.shape[0]]
-    return sum(squares, jnp.zeros((), residual.dtype))
+    short = [n for n in sorted(lags) if n < residual.shape[0]]
+    squares = [jnp.mean((residual[n:] - residual[:-n]) ** 2, axis=(0, 1)) for n in short]
+    return sum(squares, jnp.zeros(residual.shape[2:], residual.dtype))
 
 
 def _samples(seconds: float, rate_Hz: float | int) -> int:
     return max(1, round(seconds * rate_Hz))
 
 
-def flux_loss(ms_residual: Float[Array, " T"], J: Float[Array, "T E S"]) -> Float[Array, ""]:
+def flux_loss(ms_residual: Float[Array, "T *B"], J: Float[Array, "T S E *B"]) -> Float[Array, "*B"]:
     """Residual and net flux of a rollout, from `saved.closure.ms_residual` and `saved.J`."""
-    net = ratio(jnp.abs(jnp.sum(J, axis=2)), jnp.sum(jnp.abs(J), axis=2))
-    return jnp.mean(ms_residual) + jnp.mean(net)
+    net = ratio(jnp.abs(jnp.sum(J, axis=1)), jnp.sum(jnp.abs(J), axis=1))
+    return jnp.mean(ms_residual, axis=0) + jnp.mean(net, axis=(0, 1))
 
 
 def flux_residual(
-    x: Float[Array, "T V S"],
-    c: Float[Array, "T V"],
-    J: Float[Array, "T E S"],
-    D: Float[Array, "S S"] | Float[Array, "E S S"],
+    x: Float[Array, "T S V *B"],
+    c: Float[Array, "T V *B"],
+    J: Float[Array, "T S E *B"],
+    D: Float[Array, "S S"] | Float[Array, "S S #E *#b"],
     geometry: Geometry,
-) -> Float[Array, " T"]:
+) -> Float[Array, "T *B"]:
     """The residual of every step of a trajectory that another model predicts; D is positive.
 
     Not for the x that a rollout saves: that is the composition after the step, and the flux belongs to the one that
@@ -152,37 +155,39 @@ def flux_residual(
 
 
 def conservation_loss(
-    N: Float[Array, "T V S"],
-    theta: Float[Array, "T M S"],
+    N: Float[Array, "T S V *B"],
+    theta: Float[Array, "T S M *B"],
     reservoirs: Reservoirs,
     start: State,
-    sites: Float[Array, " M"],
-) -> Float[Array, ""]:
+    sites: Float[Array, "M *#b"],
+) -> Float[Array, "*B"]:
     """Relative imbalance of the odorants, from what a rollout saves and the state that it began with."""
     # a saved state that is continued brings its reservoirs along
     moved: Reservoirs = jax.tree.map(jnp.subtract, reservoirs, start.reservoirs)
     had = _moles(start.N, start.theta, sites)
     have = jax.vmap(_moles, in_axes=(0, 0, None))(N, theta, sites)
-    come = had + moved.source + moved.inlet + moved.boundary
+    come = had + moved.source + moved.inlet + moved.boundary + moved.reaction
     through = had + moved.source + moved.inlet + jnp.abs(moved.boundary)
     imbalance = jnp.abs(have + moved.outlet + moved.wall - come)
-    return jnp.mean(ratio(jnp.sum(imbalance[:, 1:], axis=1), jnp.sum(through[:, 1:], axis=1)))
+    return jnp.mean(ratio(jnp.sum(imbalance[:, 1:], axis=1), jnp.sum(through[:, 1:], axis=1)), axis=0)
 
 
-def _moles(N: Float[Array, "V S"], theta: Float[Array, "M S"], sites: Float[Array, " M"]) -> Float[Array, " S"]:
+def _moles(
+    N: Float[Array, "S V *B"], theta: Float[Array, "S M *B"], sites: Float[Array, "M *#b"]
+) -> Float[Array, "S *B"]:
     """Moles of each species in the gas and on the surfaces; entry 0 of θ is the empty site and is not looked at."""
-    return jnp.sum(N, axis=0) + sites @ theta
+    return jnp.sum(N, axis=1) + jnp.sum(sites * theta, axis=1)
 
 
 def adsorption_loss(
-    N: Float[Array, "T V S"],
-    theta: Float[Array, "T M S"],
-    y: Float[Array, "T M"],
+    N: Float[Array, "T S V *B"],
+    theta: Float[Array, "T S M *B"],
+    y: Float[Array, "T M *B"],
     start: State,
     process: Process,
     geometry: Geometry,
     dt: Float[Array, ""],
-) -> Float[Array, ""]:
+) -> Float[Array, "*B"]:
     """Inconsistency of saved moles, coverages and signals with the surfaces and the readout of a process."""
     theta_before = jnp.concatenate([start.theta[None], theta[:-1]])
     y_before = jnp.concatenate([start.y[None], y[:-1]])
@@ -193,30 +198,31 @@ def adsorption_loss(
     signal = jax.vmap(read, in_axes=(0, 0, None, None, None))(
         y_before, jnp.where(theta < 0, 0, theta), process.readout, process.conditions, dt
     )
-    simplex = jnp.mean((jnp.sum(theta, axis=2) - 1) ** 2) + jnp.mean(jnp.minimum(theta, 0) ** 2)
-    return simplex + jnp.mean((theta - reacted) ** 2) + jnp.mean((y - signal) ** 2)
+    each = (0, 1, 2)
+    simplex = jnp.mean((jnp.sum(theta, axis=1) - 1) ** 2, axis=(0, 1)) + jnp.mean(jnp.minimum(theta, 0) ** 2, axis=each)
+    return simplex + jnp.mean((theta - reacted) ** 2, axis=each) + jnp.mean((y - signal) ** 2, axis=(0, 1))
 
 
 def _reacted(
-    N: Float[Array, "V S"],
-    theta: Float[Array, "M S"],
-    theta_before: Float[Array, "M S"],
+    N: Float[Array, "S V *B"],
+    theta: Float[Array, "S M *B"],
+    theta_before: Float[Array, "S M *B"],
     surface: Surface,
     geometry: Geometry,
     dt: Float[Array, ""],
-) -> Float[Array, "M S"]:
+) -> Float[Array, "S M *B"]:
     """What the exact reaction makes of the coverages before it, in the gas before it."""
-    taken = geometry.on_cells(surface.sites[:, None] * (theta - theta_before)[:, 1:])
-    gas = N.at[:, 1:].add(taken)
+    taken = geometry.on_cells(surface.sites * (theta - theta_before)[1:])
+    gas = N.at[1:].add(taken)
     return adsorb(jnp.where(gas < 0, 0, gas), _on_simplex(theta_before), surface, geometry, dt)[1]
 
 
-def _on_simplex(theta: Float[Array, "M S"]) -> Float[Array, "M S"]:
+def _on_simplex(theta: Float[Array, "S M *B"]) -> Float[Array, "S M *B"]:
     """Coverages that a reaction can start from; one of sum zero is empty. The defect itself counts elsewhere."""
     some = jnp.where(theta < 0, 0, theta)
-    total = jnp.sum(some, axis=1, keepdims=True)
+    total = jnp.sum(some, axis=0)
     possible = total >= jnp.sqrt(jnp.finfo(theta.dtype).tiny)
-    empty = jnp.zeros_like(theta).at[:, 0].set(1)
+    empty = jnp.zeros_like(theta).at[0].set(1)
     return jnp.where(possible, some / jnp.where(possible, total, 1), empty)
 
 

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float, Key, PRNGKeyArray
 from unmixnet.model.baselines.interface import Baseline
 from unmixnet.model.encoder import Inference
 from unmixnet.model.unmixnet import Solved, UnMixNet
+from unmixnet.physics.state import with_samples
 from unmixnet.training.augmentation import Bank, NuisanceSpread, Virtual, mixed_batch, virtual_batch, with_session
 from unmixnet.training.losses import (
     Weights,
@@ -140,43 +141,44 @@ def _window_parts(
     if not model.settings.closure:
         return parts
     first = jax.tree.map(lambda leaf: leaf[: max(1, round(recipe.solved * len(Y)))], (inferences, Y, a, key_2))
-    return parts | jax.vmap(lambda i, y, t, k: _closed_parts(model, i, y, t, recipe, k))(*first)
+    return parts | _closed_parts(model, *first[:3], recipe, first[3])
 
 
 def _closed_parts(
     model: UnMixNet,
-    inference: Inference,
-    Y: Float[Array, "T M"],
-    a: Float[Array, " K"],
+    inferences: Inference,
+    Y: Float[Array, "B T M"],
+    a: Float[Array, "B K"],
     recipe: Recipe,
-    key: PRNGKeyArray,
-) -> dict[str, Float[Array, ""]]:
-    """Losses of one window that need the solver."""
+    keys: Key[Array, " B"],
+) -> dict[str, Float[Array, " B"]]:
+    """Losses of windows that need the solver."""
     weights, parts = recipe.weights, {}
-    from_truth = jax.random.uniform(key) < recipe.teacher
-    shares = jnp.where(from_truth, a, inference.z * inference.a)
+    from_truth = jax.vmap(jax.random.uniform)(keys) < recipe.teacher
+    shares = jnp.where(from_truth[:, None], a, jax.nn.sigmoid(inferences.z_logits) * inferences.a)
     watched = any(w > 0 for w in (weights.ms, weights.cons, weights.ads))
     save = ("y", "N", "J", "theta", "reservoirs", "closure") if watched else ("y",)
-    solved = model.reconstruct(inference, Y[0], Y.shape[0], shares=shares, save=save)
-    seen, y = model.observed(Y), solved.y
+    solved = model.reconstruct_all(inferences, Y[:, 0], Y.shape[1], shares=shares, save=save)
+    seen, y = model.observed(jnp.moveaxis(Y, 0, -1)), solved.y
     parts["rec"] = reconstruction_loss(seen, y)
     parts["freq"] = frequency_loss(seen, y, 1 / model.settings.step_s)
     if watched:
         parts |= closure_parts(model, solved)
     if model.settings.source == "inferred":
-        parts["entropy"] = source_entropy(model.source_place(inference))
+        parts["entropy"] = jax.vmap(lambda i: source_entropy(model.source_place(i)))(inferences)
     return parts
 
 
-def closure_parts(model: UnMixNet, solved: Solved) -> dict[str, Float[Array, ""]]:
-    """L_MS, L_cons and L_ads of a rollout that saved what they need; rounding in the full model."""
+def closure_parts(model: UnMixNet, solved: Solved) -> dict[str, Float[Array, "*B"]]:
+    """L_MS, L_cons and L_ads of one or many rollouts that saved what they need; rounding in the full model."""
     saved: Any = solved.rollout.saved
-    process, start = solved.process, solved.start
+    process, start, geometry = solved.process, solved.start, model.chamber.geometry()
+    geometry = geometry if start.N.ndim == 2 else with_samples(geometry)
     dt = jnp.asarray(model.settings.step_s, saved.y.dtype)
     return {
         "ms": flux_loss(saved.closure.ms_residual, saved.J),
         "cons": conservation_loss(saved.N, saved.theta, saved.reservoirs, start, process.surface.sites),
-        "ads": adsorption_loss(saved.N, saved.theta, saved.y, start, process, model.chamber.geometry(), dt),
+        "ads": adsorption_loss(saved.N, saved.theta, saved.y, start, process, geometry, dt),
     }
 
 
@@ -199,9 +201,6 @@ def virtual_loss(model: UnMixNet, bank: Bank, B: int, T: int, recipe: Recipe, ke
 def fingerprints(model: UnMixNet, T: int) -> Float[Array, "K P"]:
     """Responses over clean air to every substance alone, by the global coefficients."""
     typical = model.uninformed()
-
-    def alone(shares: Float[Array, " K"]) -> Float[Array, " P"]:
-        y = model.reconstruct(typical, None, T, shares=shares).y
-        return jnp.ravel(y - model.transduction.baseline)
-
-    return jax.vmap(alone)(jnp.eye(typical.a.shape[0]))
+    K = typical.a.shape[0]
+    y = model.reconstruct_all(typical, None, T, shares=jnp.eye(K)).y
+    return jnp.moveaxis(y - model.transduction.baseline[:, None], -1, 0).reshape(K, -1)

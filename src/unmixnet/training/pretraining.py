@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -84,7 +83,7 @@ def calibrate_physics(
 
     def left(state: tuple[Any, RecordingNuisances], rows: Int[Array, " B"]) -> Float[Array, "B steps M"]:
         mine = jax.vmap(state[1].of)(rows, arrays.session[rows])
-        return jax.vmap(partial(_residual, eqx.combine(state[0], static)))(Y[rows], a[rows], mine)
+        return _residuals(eqx.combine(state[0], static), Y[rows], a[rows], mine)
 
     state: Any = (params, nothing)
     state = _rough(state, left, n, steps, rate, min(batch, n), nuisance, seed, watch)
@@ -165,14 +164,15 @@ def _fine(
     return unravel(gauss_newton(residuals, row, iterations=iterations, watch=report))
 
 
-def _residual(
-    model: UnMixNet, Y: Float[Array, "T M"], a: Float[Array, " K"], mine: RecordingNuisances
-) -> Float[Array, "steps M"]:
-    """Residual of one recording under the global coefficients."""
+def _residuals(
+    model: UnMixNet, Y: Float[Array, "B T M"], a: Float[Array, "B K"], mine: RecordingNuisances
+) -> Float[Array, "B steps M"]:
+    """Residuals of recordings under the global coefficients, with the nuisances of each."""
     typical = eqx.tree_at(lambda i: i.log_strength, model.uninformed(), mine.log_strength)
     air = model.transduction.baseline
-    y = model.reconstruct(typical, Y[0], Y.shape[0], shares=a).y
-    return model.observed(Y) - (air + mine.offset + jnp.exp(mine.log_gain) * (y - air))
+    y = jnp.moveaxis(model.reconstruct_all(typical, Y[:, 0], Y.shape[1], shares=a).y, -1, 0)
+    offset, gain = mine.offset[:, None], jnp.exp(mine.log_gain)[:, None]
+    return jax.vmap(model.observed)(Y) - (air + offset + gain * (y - air))
 
 
 def _prior(nuisances: RecordingNuisances, nuisance: NuisanceSpread) -> list[Float[Array, "*any"]]:

@@ -28,8 +28,8 @@ def fluxes(x_tail, x_head):
 
 
 def compositions() -> tuple[jax.Array, jax.Array]:
-    x = jnp.asarray(RNG.dirichlet(np.ones(4), 6))
-    return x[:3], x[3:]
+    x = jnp.asarray(RNG.dirichlet(np.ones(4), 6).T)
+    return x[:, :3], x[:, 3:]
 
 
 def test_fluxes_are_those_of_the_solver_without_its_derivative_or_its_calls():

@@ -13,6 +13,7 @@ from unmixnet.errors import ConfigError
 from unmixnet.files import ArtefactError
 from unmixnet.physics.readout import Sips
 from unmixnet.training.calibration import FrozenSimulator
+from unmixnet.training.calibration.process_file import pack_process
 
 FOODS = ("mango", "pear", "clove")
 RATIOS = np.array([[1, 0, 0], [0.5, 0.5, 0], [0, 0, 1], [0.2, 0.3, 0.5]])
@@ -113,6 +114,15 @@ def test_one_flipped_bit_is_noticed(simulator, tmp_path, name):
     file.write_bytes(bytes(raw))
     with pytest.raises(ArtefactError):
         FrozenSimulator.load(tmp_path / "sim")
+
+
+def test_a_file_has_species_last_as_it_always_had(simulator):
+    tensors, _ = pack_process(simulator.process)
+    K, M, V = 3, 2, len(simulator.chamber.cells)
+    shapes = {name: tensors[name].shape for name in ("surface.k_ads", "readout.beta", "readout.gain_slopes")}
+    assert shapes == {"surface.k_ads": (M, K), "readout.beta": (M, K), "readout.gain_slopes": (M, 2)}
+    assert tensors["inlet.values"].shape == (1, V, K + 1)
+    np.testing.assert_array_equal(tensors["surface.k_ads"], np.asarray(simulator.process.surface.k_ads).T)
 
 
 def test_another_isotherm_is_stored_too(simulator, tmp_path):

@@ -14,7 +14,7 @@ from unmixnet.training.losses import adsorption_loss
 
 PROCESS, _ = problem(1, odorant_fraction=0.1)
 START = stirred(PROCESS, 1, 0.3)
-T, (M, S) = 6, START.theta.shape
+T, (S, M) = 6, START.theta.shape
 
 
 def inconsistency(N, theta, y, start=START, process=PROCESS, dt=DT):
@@ -30,10 +30,10 @@ def held(reaction, lag=lambda y, theta: read(y, theta, PROCESS.readout, PROCESS.
 
     def advance(carry, _):
         N, theta, y = carry
-        c = N[GEOMETRY.sensor_cell, 1:] / GEOMETRY.volume[GEOMETRY.sensor_cell, None]
-        after = jax.vmap(reaction)(theta, surface.k_ads * c, surface.k_des)
-        taken = GEOMETRY.on_cells(surface.sites[:, None] * (after - theta)[:, 1:])
-        N, y = N.at[:, 1:].add(-taken), lag(y, after)
+        c = (N[1:] / GEOMETRY.volume)[:, GEOMETRY.sensor_cell]
+        after = jax.vmap(reaction, 1, 1)(theta, surface.k_ads * c, surface.k_des)
+        taken = GEOMETRY.on_cells(surface.sites * (after - theta)[1:])
+        N, y = N.at[1:].add(-taken), lag(y, after)
         return (N, after, y), (N, after, y)
 
     return jax.lax.scan(advance, (START.N, START.theta, START.y), None, length=T)[1]
@@ -86,14 +86,14 @@ def test_sites_that_are_lost_or_negative_are_counted():
     N, theta, y = held(exact)
     assert judge(N, theta, y) <= 1e-28
     assert judge(N, 0.9 * theta, y) >= 0.01
-    negative = theta.at[:, :, 0].add(2.0).at[:, :, 1].add(-2.0)
+    negative = theta.at[:, 0].add(2.0).at[:, 1].add(-2.0)
     assert judge(N, negative, y) > 1
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-300, 1e-30, 1.0, 1e9])
 def test_loss_and_derivatives_are_finite_everywhere(size):
     rng = np.random.default_rng(0)
-    shapes = [(T, *START.N.shape), (T, M, S), (T, M)]
+    shapes = [(T, *START.N.shape), (T, S, M), (T, M)]
     for single in (False, True):
         given = [size * jnp.asarray(rng.normal(size=shape)) for shape in shapes]
         zero = jax.tree.map(jnp.zeros_like, START)

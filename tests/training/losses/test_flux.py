@@ -20,7 +20,7 @@ def gas(seed: int, odorants: float = 0.3):
     """Moles of T unrelated moments, and pair diffusivities as logarithms of 1e-5 m²/s."""
     rng = np.random.default_rng(seed)
     x = np.stack([[mixture(rng, S, odorants) for _ in range(V)] for _ in range(T)])
-    return 40.9 * GEOMETRY.volume[:, None] * jnp.asarray(x), jnp.log(diffusivity(rng, S) / 1e-5)
+    return 40.9 * GEOMETRY.volume * jnp.asarray(np.swapaxes(x, 1, 2)), jnp.log(diffusivity(rng, S) / 1e-5)
 
 
 def trajectory(N, log_D, prior, form):
@@ -42,7 +42,7 @@ def loss_of(form):
 
 LOSS = {form: loss_of(form) for form in ("exact", "fick", "unconstrained")}
 VALUE = {form: jax.jit(loss) for form, loss in LOSS.items()}
-NONE = jnp.zeros((E, S))
+NONE = jnp.zeros((S, E))
 
 
 @given(seed=seeds)
@@ -68,21 +68,21 @@ def test_it_pushes_the_diffusivities_of_fick_to_where_fick_is_right(seed):
 @given(seed=seeds)
 def test_it_pushes_a_learned_flux_to_close_its_sum(seed):
     N, log_D = gas(seed)
-    prior = 1e-3 * jnp.asarray(np.random.default_rng(seed).normal(size=(E, S)))
+    prior = 1e-3 * jnp.asarray(np.random.default_rng(seed).normal(size=(S, E)))
     assert descent(LOSS["unconstrained"], (log_D, prior), N) > 0.5
 
 
 def test_the_net_flux_is_counted_beside_the_residual():
-    J = jnp.zeros((T, E, S)).at[:, :, 1].set(2.0).at[:, :, 2].set(-2.0)
+    J = jnp.zeros((T, S, E)).at[:, 1].set(2.0).at[:, 2].set(-2.0)
     assert flux_loss(jnp.full(T, 0.25), J) == pytest.approx(0.25)
-    assert flux_loss(jnp.zeros(T), J.at[0, 0, 1].set(6.0)) == pytest.approx(0.5 / (T * E))
+    assert flux_loss(jnp.zeros(T), J.at[0, 1, 0].set(6.0)) == pytest.approx(0.5 / (T * E))
 
 
 def test_edges_without_a_gradient_or_a_flux_cost_nothing():
-    x, c, still = jnp.full((T, V, S), 1 / S), jnp.full((T, V), 40.9), jnp.zeros((T, E, S))
+    x, c, still = jnp.full((T, S, V), 1 / S), jnp.full((T, V), 40.9), jnp.zeros((T, S, E))
     D = diffusivity(np.random.default_rng(0), S)
     assert flux_loss(flux_residual(x, c, still, D, GEOMETRY), still) == 0
-    assert flux_loss(flux_residual(x.at[0, 0, 1].add(1e-9), c, still, D, GEOMETRY), still) > 1e-3
+    assert flux_loss(flux_residual(x.at[0, 1, 0].add(1e-9), c, still, D, GEOMETRY), still) > 1e-3
 
 
 def residual_loss(x, c, J, log_D):
@@ -95,6 +95,6 @@ def residual_loss(x, c, J, log_D):
 def test_loss_and_derivatives_are_finite_everywhere(size):
     N, log_D = gas(0)
     x, c, J, _ = trajectory(N, log_D, NONE, "exact")
-    air = jnp.zeros_like(x).at[:, :, 0].set(1)
+    air = jnp.zeros_like(x).at[:, 0].set(1)
     for there in (x, air, size * x):
         assert is_finite(residual_loss, there, size * c, size * J, log_D)

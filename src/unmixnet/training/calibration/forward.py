@@ -63,7 +63,7 @@ class Physics(eqx.Module):
         step, chamber = jar.step_s, jar.chamber
         advection = math.ceil(_U_MOST * chamber.cfl(step) - 1e-9)
         diffusion = math.ceil(2 * chamber.diffusion_number(step, _D_MOST) - 1e-9)
-        return cls(jar, chamber.geometry(), Policy(max(1, advection), max(1, diffusion)))
+        return cls(jar, chamber.geometry(), Policy(max(1, advection), max(1, diffusion), order=1))
 
     def trace(self, local: Theta, shares: Array, log_strength: Array, log_exposure: Array) -> Float[Array, "T M"]:
         """No sample of the recording enters: a lag that is long enough would explain any trace by its first sample."""

@@ -74,7 +74,7 @@ class FrozenSimulator:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "process", _single(self.process))
-        K, M = self.process.surface.k_ads.shape[1], self.process.surface.k_ads.shape[0]
+        K, M = self.process.surface.k_ads.shape
         if len(self.components) != K or len(self.chamber.sensors) != M:
             raise ConfigError(
                 f"{len(self.components)} substances and {len(self.chamber.sensors)} sensors are named, "
@@ -196,18 +196,18 @@ class FrozenSimulator:
         faster = velocity_factor(self.process, np.array([edge.velocity_m_s for edge in chamber.edges]))
         advection = math.ceil(chamber.cfl(step) * faster - 1e-9)
         diffusion = math.ceil(2 * chamber.diffusion_number(step, max(largest_diffusivity(self.process), 1e-5)) - 1e-9)
-        policy = Policy(*(self.substeps or (max(1, advection), max(1, diffusion))))
+        policy = Policy(*(self.substeps or (max(1, advection), max(1, diffusion))), order=1)
         return Run(chamber.geometry(), jnp.asarray(step, jnp.float32), steps, self.exposed, policy)
 
     def _trajectories(self, states: dict[str, np.ndarray], air: np.ndarray, g: np.ndarray, o: np.ndarray):
         volume, cells = self.chamber.volume_m3, [self.chamber.index[part.cell] for part in self.chamber.sensors]
-        N = states["N"][..., 1:].astype(float)
+        N, J, theta = (np.moveaxis(states[name][:, :, 1:], 2, -1).astype(float) for name in ("N", "J", "theta"))
         seen = air + o[:, None] + g[:, None] * (states["y"] - air)
         return Trajectories(
             self.step_s * np.arange(1, N.shape[1] + 1),
             N[:, :, cells] / volume[cells][:, None],
-            states["J"][..., 1:].astype(float),
-            states["theta"][..., 1:].astype(float),
+            J,
+            theta,
             N.sum(axis=2),
             seen,
             air + o + g * (states["start"] - air),

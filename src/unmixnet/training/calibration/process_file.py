@@ -1,7 +1,7 @@
 """A process as named tensors and a JSON outline of its laws, and back; only laws of the registry are built.
 
 {"is": "Readout", "beta": "readout.beta", "g": {"is": "Sips", …}, …}: text in the outline names a tensor, an object is a
-law, {"value": …} a static setting and null a part that is absent.
+law, {"value": …} a static setting and null a part that is absent. In a file the species are the last axis.
 """
 
 from collections.abc import Mapping
@@ -31,36 +31,56 @@ _LAWS: dict[str, type[eqx.Module]] = {
     )
 }
 
+_TURNED = frozenset(
+    ("wall", "k_ads", "k_des", "beta", "baseline_slopes", "gain_slopes", "slopes", "values", "prior")
+    + ("forward", "backward", "outlet", "rate")
+)
+"""Fields whose last two axes are the other way round in a file."""
+
 
 def pack_process(process: Process) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Tensors in single precision, and the outline that names them."""
     tensors: dict[str, np.ndarray] = {}
 
-    def outline(part: Any, name: str) -> Any:
+    def outline(part: Any, name: str, field: str) -> Any:
         if part is None:
             return None
         if isinstance(part, eqx.Module):
             inside = {each.name: getattr(part, each.name) for each in fields(part)}  # pyright: ignore[reportArgumentType]
-            named = {key: outline(value, f"{name}.{key}" if name else key) for key, value in inside.items()}
+            named = {key: outline(value, f"{name}.{key}" if name else key, key) for key, value in inside.items()}
             return {"is": type(part).__name__, **named}
         if eqx.is_array(part) or isinstance(part, np.ndarray):
-            tensors[name] = np.asarray(part, np.float32)
+            tensors[name] = np.array(_filed(np.asarray(part, np.float32), field), order="C")
             return name
         return {"value": part}
 
-    return tensors, outline(process, "")
+    return tensors, outline(process, "", "")
+
+
+def _filed(values: np.ndarray, field: str) -> np.ndarray:
+    """An array as it is in a file."""
+    if field == "D" and values.ndim == 3:
+        return np.moveaxis(values, -1, 0)
+    return np.swapaxes(values, -1, -2) if field in _TURNED else values
+
+
+def _laid_out(values: np.ndarray, field: str) -> np.ndarray:
+    """An array of a file as the laws take it."""
+    if field == "D" and values.ndim == 3:
+        return np.moveaxis(values, 0, -1)
+    return np.swapaxes(values, -1, -2) if field in _TURNED else values
 
 
 def unpack_process(tensors: Mapping[str, np.ndarray], outline: Any, where: str) -> Process:
     """The process of an outline; a law that is not known, or a tensor that is missing, is refused."""
 
-    def built(part: Any) -> Any:
+    def built(part: Any, field: str = "") -> Any:
         if part is None:
             return None
         if isinstance(part, str):
-            return jnp.asarray(tensors[part])
+            return jnp.asarray(_laid_out(tensors[part], field))
         if "is" in part:
-            return _LAWS[part["is"]](**{key: built(value) for key, value in part.items() if key != "is"})
+            return _LAWS[part["is"]](**{key: built(value, key) for key, value in part.items() if key != "is"})
         return part["value"]
 
     try:

@@ -102,11 +102,11 @@ def process_of(theta: Theta, jar: Jar) -> Process:
     chamber, K = jar.chamber, theta.alpha.shape[0]
     dtype = theta.alpha.dtype
     V, E, M = len(chamber.cells), len(chamber.edges), len(jar.sign)
-    zero, flat = jnp.zeros(K, dtype), jnp.zeros((M, 2), dtype)
-    p_src, wall, air = np.zeros(V), np.zeros((V, K + 1)), np.zeros((1, V, K + 1))
+    zero, flat = jnp.zeros(K, dtype), jnp.zeros((2, M), dtype)
+    p_src, wall, air = np.zeros(V), np.zeros(V), np.zeros((1, K + 1, V))
     p_src[chamber.cells_of("source")] = 1
-    wall[chamber.cells_of("wall"), 1:] = 1
-    air[..., 0] = 1
+    wall[chamber.cells_of("wall")] = 1
+    air[:, 0] = 1
     rate = CONCENTRATION * draught(chamber) * jnp.exp(theta.alpha)
     constant = jar.release == "constant"
     profile = (
@@ -124,10 +124,10 @@ def process_of(theta: Theta, jar: Jar) -> Process:
         ),
         flow=type(velocities)(*(jnp.asarray(factor * part, dtype) for part in _parts(velocities))),
         diffusion=MaxwellStefan(jnp.exp(theta.D[places]), jnp.ones(E, dtype)),
-        wall=jnp.asarray(wall, dtype) * jnp.exp(jnp.concatenate([jnp.zeros(1, dtype), theta.wall])),
-        surface=Surface(jnp.exp(theta.k_ads), jnp.exp(theta.k_des), jnp.full(M, SITES_MOL, dtype)),
+        wall=jnp.concatenate([jnp.zeros(1, dtype), jnp.exp(theta.wall)])[:, None] * jnp.asarray(wall, dtype),
+        surface=Surface(jnp.exp(theta.k_ads).T, jnp.exp(theta.k_des).T, jnp.full(M, SITES_MOL, dtype)),
         readout=Readout(
-            beta=jnp.exp(theta.beta),
+            beta=jnp.exp(theta.beta).T,
             g=Logarithmic(jnp.exp(theta.bend)),
             gain=jnp.exp(theta.gain),
             sign=jnp.asarray(jar.sign, dtype),
@@ -145,7 +145,7 @@ def process_of(theta: Theta, jar: Jar) -> Process:
 def in_omega(process: Process) -> bool:
     """Whether Ω holds: D symmetric and positive, rates and sensitivities not negative, lags positive, all finite."""
     D = np.asarray(process.diffusion.D)
-    off = ~np.eye(D.shape[-1], dtype=bool)
+    off = ~np.eye(D.shape[0], dtype=bool)
     lags = (process.readout.tau_rise, process.readout.tau_recovery)
     weights = (process.surface.k_ads, process.surface.k_des, process.readout.beta, process.readout.gain)
     finite = all(np.all(np.isfinite(np.asarray(part))) for part in (D[off], *lags, *weights))
@@ -153,7 +153,7 @@ def in_omega(process: Process) -> bool:
     return bool(
         finite
         and positive
-        and np.array_equal(D, np.swapaxes(D, -1, -2))
+        and np.array_equal(D, np.swapaxes(D, 0, 1))
         and all(np.all(np.asarray(part) >= 0) for part in weights)
     )
 

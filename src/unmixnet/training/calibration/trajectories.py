@@ -9,22 +9,21 @@ t_n are the ends of the solver's steps, n = 1 … T. They are implied by the ass
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
 from unmixnet.errors import SolveError
+from unmixnet.model.batches import made_for_each, samples_first
 from unmixnet.model.lifting import lift
 from unmixnet.physics.advection import Velocities
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.rollout import Policy, rollout
 from unmixnet.physics.source import RiseDecay
-from unmixnet.physics.state import Process, Status
+from unmixnet.physics.state import Process, State, Status, with_samples
 
 __all__ = ["Run", "Trajectories", "released", "solve_all", "steady_concentration"]
 
@@ -123,7 +122,7 @@ def steady_concentration(process: Process) -> Float[Array, " K"]:
 def solve_all(
     process: Process, run: Run, shares: np.ndarray, exposure: np.ndarray, first: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """States of every row of `shares`, (n, K): N, J, theta, y by name with leading axes (n, steps), and `start`.
+    """States of every row of `shares`, (n, K): N, J, theta, y by name with first axes (n, steps, species), and `start`.
 
     Where `first`, (n, M), is NaN a sensor starts settled.
     """
@@ -142,33 +141,34 @@ def solve_all(
 
 @eqx.filter_jit
 def _solved(process: Process, run: Run, shares: Array, exposure: Array, first: Array) -> dict[str, Any]:
-    return jax.vmap(partial(_one, process, run))(shares, exposure, first)
+    def begin(shares: Array, exposure: Array, first: Array) -> tuple[Process, State]:
+        this = released(process, shares)
+        start = lift(this, run.geometry, None, exposure * steady_concentration(this) if run.exposed else None)
+        return this, eqx.tree_at(lambda s: s.y, start, jnp.where(jnp.isnan(first), start.y, first))
 
-
-def _one(process: Process, run: Run, shares: Array, exposure: Array, first: Array) -> dict[str, Any]:
-    this = released(process, shares)
-    start = lift(this, run.geometry, None, exposure * steady_concentration(this) if run.exposed else None)
-    start = eqx.tree_at(lambda s: s.y, start, jnp.where(jnp.isnan(first), start.y, first))
-    done = rollout(this, run.geometry, start, run.step_s, run.steps, save=SAVED, policy=run.policy)
+    these, start = made_for_each(begin, shares, exposure, first)
+    geometry = with_samples(run.geometry)
+    done = rollout(these, geometry, start, run.step_s, run.steps, save=SAVED, policy=run.policy)
     kept, closure = done.saved, done.saved.closure
     assert closure is not None, "the closure is among SAVED"
-    return {
+    states = {
         "N": kept.N,
         "J": kept.J,
         "theta": kept.theta,
         "y": kept.y,
         "start": start.y,
-        "ms_residual": jnp.mean(closure.ms_residual),
-        "mass_error": jnp.mean(closure.mass_error),
+        "ms_residual": jnp.mean(closure.ms_residual, axis=0),
+        "mass_error": jnp.mean(closure.mass_error, axis=0),
         "status": done.status,
     }
+    return samples_first(states, len(shares))
 
 
 def largest_diffusivity(process: Process) -> float:
     """Largest diffusivity on any edge [m²/s]."""
     D = np.asarray(process.diffusion.D)
-    off = ~np.eye(D.shape[-1], dtype=bool)
-    return float(np.max(D[..., off]) * np.max(np.asarray(process.diffusion.scale)))
+    off = ~np.eye(D.shape[0], dtype=bool)
+    return float(np.max(D[off]) * np.max(np.asarray(process.diffusion.scale)))
 
 
 def velocity_factor(process: Process, velocity_m_s: np.ndarray) -> float:
