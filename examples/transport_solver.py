@@ -8,14 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from unmixnet import Cell, Chamber, Edge, Sensor, build, load_simulation, simulate
-from unmixnet.physics.rollout import rollout
 
 jax.config.update("jax_enable_x64", True)
 
 # 1. A chamber from a file. `simulate` gives NumPy arrays with names.
 problem = build(load_simulation(Path(__file__).with_name("jar.toml")))
 result = simulate(problem)
-print("status:", result.status)
+print("status:", result.status, "in", result.steps, "steps and", result.rejected, "that were taken back")
 print("signals after a minute:", dict(zip("AB", result.readout[-1].round(3).tolist(), strict=True)))
 print("moles that are nowhere, relative:", np.abs(result.ledger[-1]).max())
 
@@ -33,16 +32,15 @@ chamber = Chamber(
     sensors=(Sensor("A", "sensor"), Sensor("B", "sensor")),
 )
 assert chamber == problem.chamber
-print("largest CFL number of a step:", chamber.cfl(problem.dt_s))
+print("share of a cell that flows away in half a second:", chamber.cfl(0.5))
 
 
-# 3. The rollout is a jax function of its coefficients: differentiate it, batch it, compile it.
+# 3. The rollout is a jax function of its coefficients: compile it, batch it and, with fixed steps, differentiate it.
 @jax.jit
 def signals(amount):
     """Traces (steps, sensors) that a release of so many moles makes."""
     process = eqx.tree_at(lambda p: p.source.amount, problem.process, amount)
-    dt = jnp.asarray(problem.dt_s)
-    return rollout(process, problem.geometry, problem.start, dt, problem.n_steps, policy=problem.policy).saved.y
+    return problem.rollout(process, dt_s=0.5).saved.y
 
 
 amount = problem.process.source.amount

@@ -39,7 +39,7 @@ def test_the_simulation_runs_and_its_slopes_have_the_signs_of_the_sensors():
     code = blocks()[2]
     names: dict = {}
     exec(compile(code, "README.md", "exec"), names)
-    assert names["batch"].shape == (32, 240, 4)
+    assert names["batch"].shape == (32, 360, 4)
     assert names["slopes"].shape == (4, 3)
     assert np.all(names["slopes"][0] < 0), "the oxidising channel falls"
     assert names["slopes"][1, 0] > 0, "the ethanol channel rises with ethanol"

@@ -38,11 +38,13 @@ def simulation_keys() -> list[str]:
         "[[chamber.cells]]": config.CellSection,
         "[[chamber.edges]]": config.EdgeSection,
         "[conditions]": config.ConditionsSection,
+        "[conditions.cells.NAME]": config.CellConditionsSection,
         "[species]": config.SpeciesSection,
         "[source]": config.SourceSection,
         "[inlet], [fixed.CELL]": config.CompositionSection,
         "[transduction]": config.TransductionSection,
         "[[sensors]]": config.SensorSection,
+        "[[start]]": config.StartSection,
         "[run]": config.RunSection,
     }
     rows = []

@@ -35,7 +35,8 @@ def test_simulate_prints_one_json_object_and_writes_all_three_files(scene, tmp_p
         "simulate", str(scene), "-o", "o.parquet", "--plot", "o.png", "--final", "s.npz", "--json", cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["status"] == "ok"
+    told = json.loads(done.stdout)
+    assert told["status"] == "ok" and told["steps"] >= told["rows"] == 500 and told["rejected_steps"] >= 0
     assert all((tmp_path / name).stat().st_size > 1000 for name in ("o.parquet", "o.png", "s.npz"))
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -88,7 +89,9 @@ def recording(path: Path) -> Path:
 def test_simulate_names_the_file_that_it_wrote(scene, tmp_path, monkeypatch, capsys):
     target = tmp_path / "jar[final].parquet"
     assert inside(["simulate", str(scene), "-o", str(target)], monkeypatch) == 0
-    assert target.is_file() and str(target) in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert target.is_file() and str(target) in told
+    assert re.search(r"\d+ steps( \(\d+ rejected\))?, \d+ rows, status ok", told)
 
 
 def test_check_names_files(tmp_path, monkeypatch, capsys):

@@ -26,7 +26,7 @@ def test_the_geometry_has_the_same_divergence_as_the_incidence():
     import jax.numpy as jnp
 
     flow = np.array([[1.0, 2.0], [3.0, -4.0]])
-    assert np.allclose(build().geometry().divergence(jnp.asarray(flow)), build().incidence @ flow)
+    assert np.allclose(build().geometry().divergence(jnp.asarray(flow.T)).T, build().incidence @ flow)
     assert np.any(build().incidence @ flow)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from unmixnet.physics.diffusion import fluxes
-from unmixnet.physics.rollout import rollout
+from unmixnet.physics.rollout import Policy, rollout
 from unmixnet.physics.state import clean_air
 from unmixnet.simulation.builders import portable_enose
 from unmixnet.simulation.validation.reference import ChamberEquations
@@ -25,8 +25,10 @@ def _errors(problem, reference, steps):
     process, geometry, start = problem
     with jax.enable_x64(True):
         dt = jnp.asarray(20 / steps)
-        final = jax.jit(lambda p, s: rollout(p, geometry, s, dt, steps, save=()).final)(process, start)
-    N, theta, y = (np.asarray(a) for a in (final.N, final.theta, final.y))
+        final = jax.jit(lambda p, s: rollout(p, geometry, s, dt, steps, save=(), policy=Policy(order=1)).final)(
+            process, start
+        )
+    N, theta, y = (np.asarray(a).T for a in (final.N, final.theta, final.y))
     return np.array(
         [
             np.max(np.abs(N - reference.N[-1])[:, 1:] / reference.N[-1][:, 1:]),
@@ -46,12 +48,12 @@ def test_rollout_converges_to_the_reference_at_first_order(problem):
 
 def test_reference_flux_is_the_flux_of_the_rollout(problem):
     process, geometry, start = problem
-    N = np.asarray(start.N) * 1.0
+    N = np.asarray(start.N).T * 1.0
     N[:, 1:] = np.random.default_rng(1).uniform(1e-9, 1e-3, N[:, 1:].shape) * N[:, :1]
     with jax.enable_x64(True):
-        J, _ = fluxes(jnp.asarray(N), process.diffusion, geometry)
+        J, _ = fluxes(jnp.asarray(N.T), process.diffusion, geometry)
     expected = ChamberEquations(process, geometry).flux(N)
-    assert np.allclose(J, expected, rtol=1e-9, atol=0)
+    assert np.allclose(J.T, expected, rtol=1e-9, atol=0)
 
 
 def test_columns_of_the_right_hand_side_are_independent(problem):
@@ -65,7 +67,7 @@ def test_columns_of_the_right_hand_side_are_independent(problem):
 def test_right_hand_side_conserves_moles_between_gas_and_surfaces(problem):
     process, geometry, start = problem
     equations = ChamberEquations(process, geometry)
-    N = np.asarray(start.N) * 1.0
+    N = np.asarray(start.N).T * 1.0
     N[:, 1:] = 1e-4 * N[:, :1]
     theta = np.full((equations.M, equations.S), 1 / equations.S)
     dN, dtheta, _ = equations.unpack(equations.rhs(5.0, equations.pack(N, theta, np.zeros(equations.M))))

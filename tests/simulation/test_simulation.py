@@ -15,12 +15,36 @@ from unmixnet.simulation.problem import build
 from unmixnet.simulation.simulate import simulate
 from unmixnet.simulation.state_file import load_state, save_state
 
-SHORT = example("enose").replace("duration_s = 180.0", "duration_s = 10.0")
+FREE = example("enose").replace("duration_s = 180.0", "duration_s = 10.0")
+SHORT = FREE.replace("tolerance = 1e-4", "dt_s = 0.25")
+"""With fixed steps."""
 
 
 @pytest.fixture(scope="module")
 def result():
     return simulate(parse_simulation(SHORT))
+
+
+@pytest.fixture(scope="module")
+def free():
+    return simulate(parse_simulation(FREE))
+
+
+def test_steps_of_its_own_choice_come_back_at_regular_times_and_agree_with_fixed_ones(free, result):
+    np.testing.assert_allclose(free.time_s, np.arange(1, 501) * 0.02)
+    assert free.steps >= 500 and free.settled_s is None and free.status == "ok"
+    every = free.readout[np.searchsorted(free.time_s, result.time_s - 1e-9)]
+    assert np.abs(every[1::2] - result.readout[1::2]).max() < 2e-3 * np.ptp(free.readout)
+
+
+def test_rejected_steps_are_counted_and_told(free):
+    told = summary(free)
+    assert told["steps"] == free.steps and told["rejected_steps"] == free.rejected and told["rows"] == 500
+
+
+def test_the_closure_of_adaptive_steps_is_at_rounding_too(free):
+    worst = summary(free)["closure"]
+    assert max(worst[k] for k in ("ms_residual", "mass_error", "ledger_error", "net_flux", "simplex_error")) < 1e-12
 
 
 def test_trajectories_are_numpy_and_have_the_shape_of_the_chamber(result):

@@ -40,4 +40,7 @@ def simulate(
         files = {"output": str(output), "plot": str(plot) if plot else None}
         print_json("unmixnet.simulate/1", summary(result) | files)
         return
-    message(f"{len(result.time_s)} steps, status {result.status}: {output}" + (f" and {plot}" if plot else ""))
+    rejected = f" ({result.rejected} rejected)" if result.rejected else ""
+    settled = "" if result.settled_s is None else f", steady after {result.settled_s:.4g} s"
+    steps = f"{result.steps} steps{rejected}, {len(result.time_s)} rows, status {result.status}{settled}"
+    message(f"{steps}: {output}" + (f" and {plot}" if plot else ""))

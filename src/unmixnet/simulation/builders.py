@@ -55,6 +55,9 @@ def box(
         _check_sizes("box", size_m=size)
     if nx * ny * nz < 2:
         raise ChamberError(f"the box is {nx}×{ny}×{nz} cells", where="box", remedy="Use two cells or more")
+    if nx * ny * nz > MOST:
+        problem = f"nx × ny × nz is {nx * ny * nz:,} cells, expected at most {MOST:,}"
+        raise ChamberError(problem, where="box", remedy="Use larger cells")
     spacing = [size / count for size, count in zip(size_m, counts, strict=True)]
     volume = float(np.prod(spacing))
     places = list(np.ndindex(*counts))
@@ -163,15 +166,15 @@ def portable_enose(*, sensors: tuple[str, ...] = ("NO2", "C2H5OH", "VOC", "CO"),
     return Chamber(cells, edges, tuple(Sensor(name, ring[m % 4]) for m, name in enumerate(sensors)))
 
 
-_MOST = 100_000
+MOST = 100_000
 """Cells or sensors of a chamber; more is a mistake."""
 
 
 def _check_counts(where: str, **counts: tuple[object, int]) -> None:
     """Refuse what is not a whole number, or fewer than the builder needs; each count comes with its least value."""
     for name, (value, least) in counts.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= _MOST:
-            problem = f"{name} is {value!r}, expected a whole number from {least} to {_MOST:,}"
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= MOST:
+            problem = f"{name} is {value!r}, expected a whole number from {least} to {MOST:,}"
             raise ChamberError(problem, where=where, remedy=f"Correct {name}")
 
 

@@ -70,6 +70,8 @@ class Sensor:
 
     name: str
     cell: str
+    beside: str | None = None
+    """A second cell: a sensor between two cells breathes the mean of both."""
 
 
 @dataclass(frozen=True)
@@ -155,19 +157,24 @@ class Chamber:
 
     def geometry(self) -> "Geometry":
         """The chamber as jax arrays, in the current default floating type."""
-        import jax.numpy as jnp
-
         from unmixnet.physics.geometry import Geometry
 
-        return Geometry(
-            volume=jnp.asarray(self.volume_m3, float),
-            length=jnp.asarray([edge.length_m for edge in self.edges], float),
-            area=jnp.asarray([edge.area_m2 for edge in self.edges], float),
-            tail=jnp.asarray(self.tail),
-            head=jnp.asarray(self.head),
-            sensor_cell=jnp.asarray([self.index[sensor.cell] for sensor in self.sensors], jnp.int32),
-            fixed=jnp.asarray([cell.kind == "fixed" for cell in self.cells]),
+        return Geometry.of(
+            volume=self.volume_m3,
+            length=[edge.length_m for edge in self.edges],
+            area=[edge.area_m2 for edge in self.edges],
+            tail=self.tail,
+            head=self.head,
+            sensor_cell=[self.index[sensor.cell] for sensor in self.sensors],
+            fixed=[cell.kind == "fixed" for cell in self.cells],
+            beside=self._beside(),
         )
+
+    def _beside(self) -> list[int] | None:
+        """Index of each sensor's second cell (its own where it has none); none if no sensor has one."""
+        if all(sensor.beside is None for sensor in self.sensors):
+            return None
+        return [self.index[sensor.beside or sensor.cell] for sensor in self.sensors]
 
     def velocities(self) -> "Velocities":
         """The flows through the chamber as jax arrays, in the current default floating type."""
@@ -200,8 +207,8 @@ def _parts(values: object, kind: type, name: str) -> tuple:
         if not isinstance(part, kind):
             remedy = f"Give a sequence of {kind.__name__}"
             raise ChamberError(f"{part!r} is not a {kind.__name__}", where=f"{name}[{i}]", remedy=remedy)
-        for key in ("name", "tail", "head", "cell"):
-            if not isinstance(getattr(part, key, ""), str):
+        for key in ("name", "tail", "head", "cell", "beside"):
+            if not isinstance(getattr(part, key, ""), str | None if key == "beside" else str):
                 problem = f"{key} is {getattr(part, key)!r}, expected text"
                 raise ChamberError(problem, where=f"{name}[{i}]", remedy="Name cells and sensors by text")
     return parts
@@ -246,16 +253,19 @@ def _check_edges(edges: Sequence[Edge], index: dict[str, int]) -> None:
 
 def _check_sensors(sensors: Sequence[Sensor], index: dict[str, int]) -> None:
     for i, sensor in enumerate(sensors):
-        if sensor.cell not in index:
-            raise ChamberError(
-                f"the sensor breathes {sensor.cell!r}, which is not a cell",
-                where=f"sensors[{i}] ({sensor.name})",
-                remedy=_nearest(sensor.cell, index),
-            )
-    names = [sensor.name for sensor in sensors]
-    for name in names:
-        if names.count(name) > 1:
-            raise ChamberError("two sensors have the same name", where=f"sensors ({name})", remedy="Rename one of them")
+        for cell in (sensor.cell,) if sensor.beside is None else (sensor.cell, sensor.beside):
+            if cell not in index:
+                raise ChamberError(
+                    f"the sensor breathes {cell!r}, which is not a cell",
+                    where=f"sensors[{i}] ({sensor.name})",
+                    remedy=_nearest(cell, index),
+                )
+    seen: set[str] = set()
+    for i, sensor in enumerate(sensors):
+        if sensor.name in seen:
+            where = f"sensors[{i}] ({sensor.name})"
+            raise ChamberError("two sensors have the same name", where=where, remedy="Rename one of them")
+        seen.add(sensor.name)
 
 
 def _check_connected(chamber: Chamber) -> None:

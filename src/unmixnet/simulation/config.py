@@ -1,14 +1,15 @@
 """A simulation as a TOML file: every key checked, every mistake answered with its line and a remedy."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, ConfigDict, Field, PrivateAttr, model_validator
 
 from unmixnet.errors import ConfigError
 from unmixnet.files.reading import read_text
-from unmixnet.files.toml import Section, parse_toml
+from unmixnet.files.toml import Section, check_values, line_of, parse_toml
 
 __all__ = ["SimulationConfig", "load_simulation", "parse_simulation"]
 
@@ -25,7 +26,13 @@ Times = Annotated[list[Annotated[float, Field(gt=0)]], BeforeValidator(_as_list)
 """The same, all of them positive."""
 
 
-class CellSection(Section):
+class _Strict(Section):
+    """A table whose numbers are numbers: neither text nor true or false stands for one."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class CellSection(_Strict):
     """`[[chamber.cells]]`."""
 
     name: str
@@ -40,7 +47,7 @@ class CellSection(Section):
     """Flow that leaves the chamber here."""
 
 
-class EdgeSection(Section):
+class EdgeSection(_Strict):
     """`[[chamber.edges]]`."""
 
     tail: str
@@ -55,7 +62,7 @@ class EdgeSection(Section):
     """Gas velocity from tail to head; flows must balance in every cell."""
 
 
-class ChamberSection(Section):
+class ChamberSection(_Strict):
     """`[chamber]`: a builder with its options, or cells and edges."""
 
     builder: Literal["chain", "box", "two_bulbs", "flow_through", "portable_enose"] | None = None
@@ -66,31 +73,68 @@ class ChamberSection(Section):
     """Cells, if there is no builder."""
     edges: list[EdgeSection] = []
     """Edges, if there is no builder."""
+    parts: int = Field(1, ge=1, le=1000)
+    """Sub-cells that each cell is divided into along its flow; names of cells then mean all of their sub-cells."""
 
 
-class ConditionsSection(Section):
+class CellConditionsSection(_Strict):
+    """`[conditions.cells.NAME]`: what one cell has of its own."""
+
+    temperature_K: float | None = Field(None, gt=0, le=5000)
+    """Temperature of this cell; by default that of the chamber."""
+    pressure_Pa: float | None = Field(None, gt=0, le=1e9)
+    """Pressure in this cell; by default that of the chamber."""
+
+
+class ConditionsSection(_Strict):
     """`[conditions]`."""
 
     temperature_K: float = Field(298.15, gt=0, le=5000)
     """Gas temperature."""
     humidity_g_m3: float = Field(10.0, ge=0)
     """Absolute humidity."""
-    pressure_Pa: float = Field(101325.0, gt=0)
+    pressure_Pa: float = Field(101325.0, gt=0, le=1e9)
     """Pressure."""
+    cells: dict[str, CellConditionsSection] = {}
+    """Cells with a temperature or pressure of their own: `[conditions.cells.NAME]`."""
 
 
-class SpeciesSection(Section):
-    """`[species]`: names from the table; diffusivities by Fuller unless given."""
+class SpeciesSection(_Strict):
+    """`[species]`: names or formulas from the table; diffusivities by Fuller unless given."""
 
     carrier: str = "air"
     """The gas that everything else is a trace in."""
-    odorants: list[str] = Field(min_length=1)
-    """Names from the species table, e.g. `ethanol`."""
+    odorants: list[str] = []
+    """Names or formulas from the species table, e.g. `ethanol`."""
+    gases: list[str] = []
+    """Instead of both: a mixture of equals, e.g. `["H2", "N2", "CO2"]`; the first has index 0."""
     diffusivity_m2_s: list[list[float]] | None = None
-    """Full symmetric matrix, carrier first; by default from Fuller's formula."""
+    """Full symmetric matrix in the order of `gases`, or carrier first; by default from Fuller's formula."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All species, the one of index 0 first."""
+        return tuple(self.gases) or (self.carrier, *self.odorants)
+
+    @model_validator(mode="after")
+    def _are_there(self) -> Self:
+        key = "gases" if self.gases else "odorants"
+        if self.gases and self.model_fields_set & {"carrier", "odorants"}:
+            raise ConfigError(
+                "gases stand beside a carrier or odorants",
+                where="species.gases",
+                remedy="Give either gases, all of them, or a carrier and its odorants",
+            )
+        if len(self.names) < 2:
+            problem = f"{len(self.names)} gas is given, expected two or more"
+            raise ConfigError(problem, where=f"species.{key}", remedy='Add odorants = ["…"], or two or more gases')
+        for name in self.names:
+            if self.names.count(name) > 1:
+                raise ConfigError(f"{name!r} is given twice", where=f"species.{key}", remedy="Remove one of them")
+        return self
 
 
-class SourceSection(Section):
+class SourceSection(_Strict):
     """`[source]`: how much of each odorant, when, where."""
 
     profile: Literal["rise-decay", "constant", "tabulated"] = "rise-decay"
@@ -113,7 +157,16 @@ class SourceSection(Section):
     """Change of ln(release) per unit of ln(H/10 g m⁻³)."""
 
 
-class CompositionSection(Section):
+class StartSection(_Strict):
+    """`[[start]]`: the gas that cells hold at the start."""
+
+    cells: list[str] = Field(min_length=1)
+    """Names of cells; `*`, `?` and `[0-3]` stand for several."""
+    fractions: dict[str, Annotated[float, Field(ge=0, le=1)]]
+    """Mole fractions by species, e.g. `{ H2 = 0.5, N2 = 0.5 }`; the first species fills up what is left."""
+
+
+class CompositionSection(_Strict):
     """`[inlet]` or `[fixed.CELL]`: odorant fractions in time; the carrier is the rest."""
 
     times_s: list[float] = [0.0]
@@ -122,7 +175,7 @@ class CompositionSection(Section):
     """One row of odorant mole fractions for each knot."""
 
 
-class SensorSection(Section):
+class SensorSection(_Strict):
     """`[[sensors]]`: surface and readout of one sensor."""
 
     name: str
@@ -165,7 +218,7 @@ class SensorSection(Section):
     """Lag while it returns; as `tau_rise_s` if left out."""
 
 
-class TransductionSection(Section):
+class TransductionSection(_Strict):
     """`[transduction]`: the family that all sensors share."""
 
     family: Literal["linear", "logarithmic", "power", "sips", "spline"] = "power"
@@ -174,33 +227,73 @@ class TransductionSection(Section):
     """Knots of a spline, from 0 upwards."""
 
 
-class RunSection(Section):
+class RunSection(_Strict):
     """`[run]`: how long, how fine."""
 
-    duration_s: float = Field(gt=0)
+    duration_s: float = Field(gt=0, le=1e12)
     """Length of the recording."""
-    dt_s: float = Field(gt=0)
-    """Step; cells that are too small for it are substepped."""
+    tolerance: float = Field(1e-4, ge=1e-10, le=0.1)
+    """Error of a step that is allowed, relative; the steps are chosen for it."""
+    save_every_s: float | None = Field(None, gt=0)
+    """Times that come back; by default a round number near a 500th of the duration."""
+    until_steady: float | None = Field(None, gt=0, le=0.1)
+    """Stop once the state would change by less than this (relative) in as much time as has passed."""
+    dt_s: float | None = Field(None, gt=0)
+    """Instead of a tolerance: a fixed step, of which every one is saved; for derivatives in reverse."""
+    scheme: Literal["second order", "first order"] = "second order"
+    """In time and along flows; `first order` is the paper's splitting, upwind, and needs `dt_s`."""
     dtype: Literal["float32", "float64"] = "float64"
     """Floating type."""
     start: str = "clean air"
     """`clean air`, `steady state` of the source at t = 0, or a state file (.npz) beside this file."""
 
+    @model_validator(mode="after")
+    def _agree(self) -> Self:
+        if self.dt_s is None and self.scheme == "first order":
+            raise ConfigError(
+                "the first-order scheme has no steps of its own choice", where="run.scheme", remedy="Add dt_s"
+            )
+        for key in ("tolerance", "save_every_s", "until_steady"):
+            if self.dt_s is not None and key in self.model_fields_set:
+                raise ConfigError(
+                    f"{key} and dt_s are both given, but fixed steps are neither chosen nor thinned out",
+                    where=f"run.{key}",
+                    remedy=f"Remove dt_s, or {key}",
+                )
+        return self
 
-class SimulationConfig(Section):
+
+class SimulationConfig(_Strict):
     """A whole simulation file."""
 
-    chamber: ChamberSection
+    chamber: ChamberSection = ChamberSection()
     species: SpeciesSection
-    source: SourceSection
+    source: SourceSection | None = None
     sensors: list[SensorSection] = []
     run: RunSection
     conditions: ConditionsSection = ConditionsSection()  # pyright: ignore[reportCallIssue]
     transduction: TransductionSection = TransductionSection()
     inlet: CompositionSection | None = None
+    start: list[StartSection] = []
+    """Gas of cells that do not start full of the first species."""
     fixed: dict[str, CompositionSection] = {}
-    wall_per_s: dict[str, float] = {}
+    wall_per_s: dict[str, Annotated[float, Field(ge=0)]] = {}
     """Wall loss rate of the odorants in the cells named."""
+
+    _file: tuple[str, str] = PrivateAttr(default=("", ""))
+    """Name and text that it was read from, so that a mistake found later is answered with its line too."""
+
+    def located(self, key: str) -> str:
+        """A key with the file and line that it stands on."""
+        name, text = self._file
+        # "sensors[1] (CO)" → sensors, 1
+        location = tuple(key.split(" (")[0].replace("[", ".").replace("]", "").split("."))
+        return f"{name}:{line_of(text, location)}: {key}" if text else f"{name}: {key}" if name else key
+
+    def read_from(self, name: str, text: str) -> Self:
+        """The same, which knows its file."""
+        self._file = (name, text)
+        return self
 
 
 def load_simulation(path: str | Path) -> SimulationConfig:
@@ -223,16 +316,21 @@ def load_simulation(path: str | Path) -> SimulationConfig:
     return config
 
 
-def parse_simulation(text: str, *, name: str = "<text>") -> SimulationConfig:
-    """Parse and check the text of a simulation file.
+def parse_simulation(text: str | Mapping[str, Any], *, name: str = "<text>") -> SimulationConfig:
+    """Parse and check the text of a simulation file, or the same tables as a dictionary.
 
     >>> import unmixnet as um
-    >>> um.parse_simulation(um.example("enose")).run.dt_s
-    0.25
+    >>> um.parse_simulation(um.example("enose")).run.tolerance
+    0.0001
+    >>> tables = {"species": {"gases": ["H2", "N2"]}, "run": {"duration_s": 60}}
+    >>> um.parse_simulation(tables).species.names
+    ('H2', 'N2')
     >>> um.parse_simulation("chambre = 3")
     Traceback (most recent call last):
     unmixnet.errors.ConfigError: ...
     """
+    if isinstance(text, Mapping):
+        return check_values(dict(text), SimulationConfig, name=name)
     if not isinstance(text, str):
         raise ConfigError(f"a {type(text).__name__} was given, expected text", where=name, remedy="Give TOML as text")
-    return parse_toml(text, SimulationConfig, name=name)
+    return parse_toml(text, SimulationConfig, name=name).read_from(name, text)

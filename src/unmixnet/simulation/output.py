@@ -48,10 +48,13 @@ def write_parquet(result: Simulated, path: str | Path) -> Path:
 
 
 def summary(result: Simulated) -> dict[str, Any]:
-    """Status and the worst closure values, JSON-ready."""
+    """Status, steps and the worst closure values, JSON-ready."""
     return {
         "status": result.status,
-        "steps": len(result.time_s),
+        "steps": result.steps,
+        "rejected_steps": result.rejected,
+        "rows": len(result.time_s),
+        "settled_s": result.settled_s,
         "duration_s": float(result.time_s[-1]),
         "species": list(result.species),
         "cells": [cell.name for cell in result.chamber.cells],

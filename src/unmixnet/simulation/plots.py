@@ -12,6 +12,9 @@ from unmixnet.simulation.simulate import Simulated
 
 __all__ = ["draw_simulation"]
 
+_LEVEL = 9
+"""Names of more cells than this are turned, so that they do not overlap."""
+
 
 def draw_simulation(result: Simulated, path: str | Path, *, title: str = "") -> Path:
     """Draw the figure and write it as PNG."""
@@ -63,11 +66,13 @@ def _places(result: Simulated) -> np.ndarray:
 
 
 def _chamber(ax: Any, result: Simulated) -> None:
-    total = 1e6 * result.mole_fraction[:, :, 1:].sum(axis=2)
+    rich = _is_rich(result)
+    total = (1 if rich else 1e6) * result.mole_fraction[:, :, 1:].sum(axis=2)
     peak = int(np.argmax(np.ptp(total, axis=1)))
     places, chamber = _places(result), result.chamber
-    flux = np.abs(result.flux_mol_m2_s[peak, :, 1:]).sum(axis=1) * [edge.area_m2 for edge in chamber.edges]
-    width = 0.6 + 5 * flux / max(flux.max(), 1e-300)
+    area = np.array([edge.area_m2 for edge in chamber.edges])
+    flux = np.abs(result.flux_mol_m2_s[peak, :, 1:]).sum(axis=1) * area
+    width = 0.6 + 5 * flux / np.max(flux, initial=1e-300)
     for e, (a, b) in enumerate(zip(chamber.tail, chamber.head, strict=True)):
         ax.plot(*places[[a, b]].T, color="#c9d6e2", lw=width[e], zorder=1)
     size = 380 + 900 * (chamber.volume_m3 / chamber.volume_m3.max()) ** 0.6
@@ -81,9 +86,11 @@ def _chamber(ax: Any, result: Simulated) -> None:
             ha="center",
             va="center",
             fontsize=7.5,
+            rotation=0 if len(chamber.cells) <= _LEVEL else 35,
             color=INK,
         )
-    ax.figure.colorbar(dots, ax=ax, label="odorants [ppm]", shrink=0.75, pad=0.02)
+    label = f"mole fraction of all but {result.species[0]}" if rich else "odorants [ppm]"
+    ax.figure.colorbar(dots, ax=ax, label=label, shrink=0.75, pad=0.02)
     ax.set_title(f"The chamber at its most uneven, t = {result.time_s[peak]:.0f} s")
     ax.margins(0.14, 0.24)
     ax.axis("off")
@@ -94,24 +101,36 @@ def _concentration(ax: Any, result: Simulated) -> None:
     sources = chamber.cells_of("source")
     source = int(sources[0]) if sources.size else 0
     seat = chamber.index[chamber.sensors[0].cell] if chamber.sensors else len(chamber.cells) - 1
-    for i, name in enumerate(result.species[1:]):
-        ppm = 1e6 * result.mole_fraction[:, :, i + 1]
-        ax.plot(result.time_s, ppm[:, source], color=_colour(i), ls=(0, (4, 2)), lw=1.2)
-        ax.plot(result.time_s, ppm[:, seat], color=_colour(i), label=name)
+    rich = _is_rich(result)
+    for i, name in enumerate(result.species):
+        if i == 0 and not rich:
+            continue
+        colour, fraction = _colour(i - 1) if i else MUTED, (1 if rich else 1e6) * result.mole_fraction[:, :, i]
+        ax.plot(result.time_s, fraction[:, source], color=colour, ls=(0, (4, 2)), lw=1.2)
+        ax.plot(result.time_s, fraction[:, seat], color=colour, label=name)
     ax.plot([], [], color=MUTED, ls=(0, (4, 2)), lw=1.2, label=f"in {chamber.cells[source].name}")
     ax.plot([], [], color=MUTED, label=f"in {chamber.cells[seat].name}")
     ax.set_title("Concentration")
-    ax.set_ylabel("mole fraction [ppm]")
+    ax.set_ylabel("mole fraction" if rich else "mole fraction [ppm]")
     ax.set_ylim(bottom=0)
     ax.legend(fontsize=8)
 
 
+def _is_rich(result: Simulated) -> bool:
+    """Whether this is a mixture of equals rather than traces in a carrier: then all of it is drawn."""
+    return bool(result.mole_fraction[:, :, 1:].sum(axis=2).max() > 0.05)
+
+
 def _flux(ax: Any, result: Simulated) -> None:
+    if not result.chamber.edges:
+        _empty(ax, "Maxwell–Stefan flux", "the chamber is one cell")
+        return
     edge = int(np.argmax(np.abs(result.flux_mol_m2_s[:, :, 1:]).sum(axis=(0, 2))))
     J = 1e6 * result.flux_mol_m2_s[:, edge]
     for i, name in enumerate(result.species[1:]):
         ax.plot(result.time_s, J[:, i + 1], color=_colour(i), label=name)
-    ax.plot(result.time_s, J[:, 0], color=MUTED, ls=(0, (4, 2)), lw=1.4, label=f"{result.species[0]} (counter-flux)")
+    first = result.species[0] + ("" if _is_rich(result) else " (counter-flux)")
+    ax.plot(result.time_s, J[:, 0], color=MUTED, ls=(0, (4, 2)), lw=1.4, label=first)
     ax.axhline(0, color=MUTED, lw=0.8)
     where = result.chamber.edges[edge]
     ax.set_title(f"Maxwell–Stefan flux, {where.tail} → {where.head}")
@@ -119,7 +138,17 @@ def _flux(ax: Any, result: Simulated) -> None:
     ax.legend(fontsize=8)
 
 
+def _empty(ax: Any, title: str, why: str) -> None:
+    """A panel that has nothing to show."""
+    ax.set_title(title)
+    ax.set_yticks([])
+    ax.annotate(why, (0.5, 0.5), xycoords="axes fraction", ha="center", va="center", color=MUTED)
+
+
 def _coverage(ax: Any, result: Simulated) -> None:
+    if not result.chamber.sensors:
+        _empty(ax, "Coverage of the sensor surfaces", "no sensors")
+        return
     ax.set_title("Coverage of the sensor surfaces")
     ax.set_yticks([])
     ax.grid(False)
@@ -140,6 +169,9 @@ def _coverage(ax: Any, result: Simulated) -> None:
 
 
 def _readout(ax: Any, result: Simulated) -> None:
+    if not result.chamber.sensors:
+        _empty(ax, "Readout", "no sensors")
+        return
     last = result.readout[-1]
     gap = 0.05 * max(float(np.ptp(result.readout)), 1e-12)
     heights = _spread(last, gap)
@@ -174,8 +206,13 @@ def _ledger(ax: Any, result: Simulated) -> None:
         result.time_s, *(1e9 * moles for moles in nmol.values()), labels=list(nmol), colors=shades, lw=0, alpha=0.95
     )
     come = sum(result.reservoirs_mol[k][:, 1:].sum(axis=1) for k in ("source", "inlet", "boundary"))
-    ax.plot(result.time_s, 1e9 * come, color=INK, lw=1.4, label="released")
+    # what was there before anything came
+    there = sum(moles[0] for moles in nmol.values()) - come[0]
+    there = there if there > 1e-9 * np.max(there + come) else 0.0
+    label = "at the start and released" if there else "released"
+    ax.plot(result.time_s, 1e9 * (there + come), color=INK, lw=1.4, label=label)
     worst = float(np.max(result.ledger[:, 1:]))
-    ax.set_title(f"Where the odorant moles are (imbalance ≤ {worst:.0e})")
-    ax.set_ylabel("odorants [nmol]")
+    gases = "all but " + result.species[0] if _is_rich(result) else "the odorant moles"
+    ax.set_title(f"Where {gases} {'is' if _is_rich(result) else 'are'} (imbalance ≤ {worst:.0e})")
+    ax.set_ylabel("all but the first gas [nmol]" if _is_rich(result) else "odorants [nmol]")
     ax.legend(fontsize=8, loc="upper left")

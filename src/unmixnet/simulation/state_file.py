@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["load_state", "save_state"]
 
-_RESERVOIRS = ("source", "inlet", "boundary", "outlet", "wall")
+_RESERVOIRS = ("source", "inlet", "boundary", "outlet", "wall", "reaction")
 
 
 def save_state(state: "State", path: str | Path) -> Path:
@@ -25,8 +25,8 @@ def save_state(state: "State", path: str | Path) -> Path:
     with replacing(path) as part, part.open("wb") as file:
         np.savez(
             file,
-            N=state.N,
-            theta=state.theta,
+            N=np.asarray(state.N).T,
+            theta=np.asarray(state.theta).T,
             y=state.y,
             t=state.t,
             source=r.source,
@@ -34,6 +34,7 @@ def save_state(state: "State", path: str | Path) -> Path:
             boundary=r.boundary,
             outlet=r.outlet,
             wall=r.wall,
+            reaction=r.reaction,
         )
     return path
 
@@ -46,7 +47,9 @@ def load_state(path: str | Path, *, like: "State") -> "State":
 
     try:
         with open_file(path) as opened, np.load(opened, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in ("N", "theta", "y", "t", *_RESERVOIRS)}
+            arrays = {name: file[name] for name in ("N", "theta", "y", "t", *_RESERVOIRS[:-1])}
+            # states of before there were reactions have none
+            arrays["reaction"] = file["reaction"] if "reaction" in file else np.zeros_like(arrays["wall"])
     except (OSError, EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
         raise ConfigError(
             f"not a saved state ({error})",
@@ -54,12 +57,14 @@ def load_state(path: str | Path, *, like: "State") -> "State":
             remedy="Write one with: unmixnet simulate … --final STATE.npz",
         ) from None
     for name in ("N", "theta", "y"):
-        if arrays[name].shape != getattr(like, name).shape:
+        # the file lists species last
+        expected = getattr(like, name).shape[::-1]
+        if arrays[name].shape != expected:
             raise ConfigError(
-                f"{name} has shape {arrays[name].shape}, this chamber needs {getattr(like, name).shape}",
+                f"{name} has shape {arrays[name].shape}, this chamber needs {expected}",
                 where=str(path),
                 remedy="Use a state of the same chamber, sensors and species",
             )
     fields = {name: jnp.asarray(value, float) for name, value in arrays.items()}
     reservoirs = Reservoirs(**{name: fields[name] for name in _RESERVOIRS})
-    return State(fields["N"], fields["theta"], fields["y"], reservoirs, fields["t"])
+    return State(fields["N"].T, fields["theta"].T, fields["y"], reservoirs, fields["t"])

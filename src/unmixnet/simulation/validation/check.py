@@ -59,5 +59,6 @@ def flux_of_gradient(
     """J [mol/(m² s)] at mean mole fractions x and gradient ∇x [1/m], carrier first."""
     law = MaxwellStefan(jnp.asarray(D), jnp.ones(1, D.dtype), form=form)
     step = 0.5 * length * gradient
-    J, _ = edge_flux(law, jnp.asarray(x - step)[None], jnp.asarray(x + step)[None], jnp.full(1, c), jnp.full(1, length))
-    return np.asarray(J[0])
+    tail, head = (jnp.asarray(side)[:, None] for side in (x - step, x + step))
+    J, _ = edge_flux(law, tail, head, jnp.full(1, c), jnp.full(1, length))
+    return np.asarray(J[:, 0])

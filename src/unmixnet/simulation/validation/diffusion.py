@@ -78,7 +78,8 @@ def _ours(x_tail: np.ndarray, x_head: np.ndarray, D: np.ndarray, form: Form) -> 
 
     law = MaxwellStefan(jnp.asarray(D), jnp.ones(1, D.dtype), form=form)
     c, length = jnp.full(1, 40.0, D.dtype), jnp.full(1, 1e-2, D.dtype)
-    return np.asarray(edge_flux(law, jnp.asarray(x_tail)[None], jnp.asarray(x_head)[None], c, length)[0][0])
+    J, _ = edge_flux(law, jnp.asarray(x_tail)[:, None], jnp.asarray(x_head)[:, None], c, length)
+    return np.asarray(J[:, 0])
 
 
 def exact_flux(x_tail: np.ndarray, x_head: np.ndarray, c: float, length: float, D: np.ndarray) -> np.ndarray:

@@ -3,13 +3,13 @@
 Argon starts almost equal. Methane, against which it rubs most, drags it up its own gradient; it comes back only when
 methane is nearly spread. The arrangement is that of Arnold & Toor (1967); the averages solve the ternary equations (an
 independent BDF integration meets them to 1e-4) and are not measurements. The column is a chain of equal cells, and
-`rollout` itself is run on it.
+`rollout` itself is run on it, in eight steps of second order. Diffusion alone sets the error, of second order in the
+cells, so that two columns extrapolate to the published digits (Richardson).
 
 Argon is the carrier, since methane and hydrogen are each absent from one chamber. Fick's law closes Σ J = 0 through the
 carrier, so there it is methane: argon then follows its own gradient and never goes uphill.
 """
 
-import math
 from dataclasses import dataclass
 
 import equinox as eqx
@@ -22,12 +22,13 @@ from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.maxwell_stefan import Form, MaxwellStefan
 from unmixnet.physics.rollout import Policy, rollout
 from unmixnet.physics.state import Process, State, clean_air
+from unmixnet.physics.transport import stages_needed
 from unmixnet.simulation.builders import chain
 from unmixnet.simulation.chamber import Chamber
 from unmixnet.simulation.validation.check import Check, at_most, close
 from unmixnet.simulation.validation.synthetic_problem import made_up_process
 
-__all__ = ["AVERAGES", "NAMES", "PAIRS", "Chambers", "loschmidt", "loschmidt_cell"]
+__all__ = ["AVERAGES", "NAMES", "PAIRS", "Chambers", "extrapolated", "loschmidt", "loschmidt_cell"]
 
 _ORACLE = "O8 Loschmidt cell"
 NAMES = ("methane", "argon", "hydrogen")
@@ -72,8 +73,8 @@ def loschmidt_cell(
     order = [first, *(i for i in range(3) if i != first)]
     process = _process(chamber, pairs, order, form)
     start = _start(process, geometry, np.array(AVERAGES[0.0])[:, order])
-    policy = Policy(1, math.ceil(2 * chamber.diffusion_number(_INTERVAL, max(pairs))))
     interval = jnp.asarray(_INTERVAL)
+    policy = Policy(order=2, stages=int(stages_needed(process, geometry, interval, slopes=False)))
 
     @eqx.filter_jit
     def run(process, start):
@@ -99,32 +100,38 @@ def _process(chamber: Chamber, pairs: tuple[float, float, float], order: list[in
 def _start(process: Process, geometry: Geometry, x: np.ndarray) -> State:
     """The lower half of the cells filled with x[0], the upper with x[1]."""
     cells = np.repeat(x, geometry.volume.shape[0] // 2, axis=0)
-    N = air_concentration(process.conditions) * geometry.volume[:, None] * jnp.asarray(cells)
+    N = air_concentration(process.conditions) * geometry.volume * jnp.asarray(cells.T)
     return eqx.tree_at(lambda state: state.N, clean_air(process, geometry), N)
 
 
-def _moles(N: Float[Array, "*T V S"]) -> np.ndarray:
+def _moles(N: Float[Array, "*T S V"]) -> np.ndarray:
     """Moles (…, chamber, species) of the bottom and the top half of the cells."""
-    halves = np.split(np.asarray(N), 2, axis=-2)
-    return np.stack([half.sum(axis=-2) for half in halves], axis=-2)
+    halves = np.split(np.asarray(N), 2, axis=-1)
+    return np.stack([half.sum(axis=-1) for half in halves], axis=-2)
+
+
+def extrapolated(coarse: Chambers, fine: Chambers) -> Chambers:
+    """Two columns, one of twice as many cells, without the part of the error that is quadratic in their size."""
+    bottom, top = ((4 * b - a) / 3 for a, b in ((coarse.bottom, fine.bottom), (coarse.top, fine.top)))
+    return Chambers(fine.hours, bottom, top, max(coarse.status, fine.status))
 
 
 def loschmidt(
-    *, pairs: tuple[float, float, float] = PAIRS, cells: tuple[int, ...] = (8, 16, 32), fick: bool = False
+    *, pairs: tuple[float, float, float] = PAIRS, cells: tuple[int, ...] = (4, 8, 16), fick: bool = False
 ) -> list[Check]:
-    """The averages of both chambers on the finest of the columns, and the order in which argon converges to them."""
+    """The averages of both chambers, extrapolated from the two finest columns, and the order in which they converge."""
     if fick:
         results = [loschmidt_cell(n, pairs=pairs, form="fick", carrier="methane") for n in cells]
     else:
         results = [loschmidt_cell(n, pairs=pairs) for n in cells]
-    finest = results[-1]
-    checks = [at_most(_ORACLE, "status of the rollout, 0 = solved without the limiter", finest.status, 1e-12)]
+    best = extrapolated(*results[-2:])
+    checks = [at_most(_ORACLE, "status of the rollout, 0 = solved without the limiter", best.status, 1e-12)]
     for hour in list(AVERAGES)[1:]:
         for k, where in enumerate(("bottom", "top")):
             for i, name in enumerate(NAMES):
                 label, expected = f"{name} in the {where} at {hour:g} h", AVERAGES[hour][k][i]
-                checks.append(close(_ORACLE, label, finest.at(hour)[k, i], expected, 5e-4))
+                checks.append(close(_ORACLE, label, best.at(hour)[k, i], expected, 5e-4))
     if len(results) > 2:
-        a, b, c = (result.at(0.25)[0, 1] for result in results[-3:])
+        a, b, c = (result.at(1.0)[0, 0] for result in results[-3:])
         checks.append(close(_ORACLE, "order of convergence in the cells", np.log2((a - b) / (b - c)), 2.0, 0.3))
     return checks

@@ -5,7 +5,8 @@ r"""The same chamber written a second time, as a chemist would in NumPy, for Sci
 Method of lines: space is cut into the chamber's cells, time is left continuous, nothing is split. Shares no code with
 `unmixnet.physics`. Diffusion uses the textbook form of the Maxwell–Stefan equations, J = −c B⁻¹ ∇x with
 B_ii = xᵢ/D_i0 + Σ_{k≠i} x_k/D_ik and B_ij = −xᵢ(1/D_ij − 1/D_i0) (Taylor & Krishna 1993, eq. 2.1.21), which
-is regular at x = 0. The unknowns are u = (N, θ₁…θ_K, y), flattened; θ₀ = 1 − Σθ.
+is regular at x = 0. The unknowns are u = (N, θ₁…θ_K, y), flattened; θ₀ = 1 − Σθ. Here the species come last, as in a
+table; a process has them first.
 """
 
 from dataclasses import dataclass
@@ -47,7 +48,7 @@ class ChamberEquations:
                 "the reference needs edge velocities, the process has scores", where="flow", remedy="Use Velocities"
             )
         self.process, self.geometry = process, geometry
-        self.V, self.S = len(geometry.volume), process.diffusion.D.shape[-1]
+        self.V, self.S = len(geometry.volume), process.diffusion.D.shape[0]
         self.M, self.K = len(geometry.sensor_cell), self.S - 1
         self.volume, self.length, self.area = map(_np, (geometry.volume, geometry.length, geometry.area))
         self.tail, self.head = np.asarray(geometry.tail), np.asarray(geometry.head)
@@ -56,18 +57,22 @@ class ChamberEquations:
         np.add.at(self.incidence, (self.head, np.arange(len(self.head))), 1)
         np.add.at(self.incidence, (self.tail, np.arange(len(self.tail))), -1)
         self.seats = np.zeros((self.V, self.M))
-        self.seats[self.seat, np.arange(self.M)] = 1
+        for cells in (self.seat,) if geometry.beside is None else (self.seat, np.asarray(geometry.beside)):
+            self.seats[cells, np.arange(self.M)] += 1
+        self.seats /= np.maximum(self.seats.sum(axis=0), 1)
         self.flow = _np(flow.velocity) * self.area
         self.outlet, self.inlet = _np(flow.outlet_flow), _np(flow.inlet_flow)
-        self.k_ads, self.k_des, self.sites = map(
-            _np, (process.surface.k_ads, process.surface.k_des, process.surface.sites)
-        )
-        self.wall = 0.0 if process.wall is None else _np(process.wall)
-        D = _np(process.diffusion.D) * _np(process.diffusion.scale)[:, None, None]
+        self.k_ads, self.k_des = _np(process.surface.k_ads).T, _np(process.surface.k_des).T
+        self.sites = _np(process.surface.sites)
+        self.wall = 0.0 if process.wall is None else _np(process.wall).T
+        # one matrix per edge, whether the edges share it or not; symmetric
+        D = _np(process.diffusion.D).T * _np(process.diffusion.scale)[:, None, None]
         off = ~np.eye(self.S, dtype=bool)
         self.friction = np.where(off, 1 / np.where(off, D, 1), 0)
         self.T, self.p = float(process.conditions.temperature), float(process.conditions.pressure)
-        self.c_air = self.p / (_R * self.T)
+        air = process.conditions.air
+        # of each cell, where their temperatures or pressures differ
+        self.c_air = np.broadcast_to(self.p / (_R * self.T) if air is None else _np(air), (self.V,))
         self.moisture = np.log(max(float(process.conditions.humidity), 1e-6) / 10)
         self._climate()
 
@@ -78,9 +83,9 @@ class ChamberEquations:
         self.amount = _np(source.amount) * np.exp(arrhenius + _np(source.humidity_slope) * self.moisture)
         self.p_src = _np(source.p_src)
         climate = np.array([self.T - 298.15, self.moisture])
-        self.gain = _np(readout.sign) * _np(readout.gain) * np.exp(_np(readout.gain_slopes) @ climate)
-        self.baseline = _np(readout.baseline) + _np(readout.baseline_slopes) @ climate
-        self.beta, self.sign = _np(readout.beta), _np(readout.sign)
+        self.gain = _np(readout.sign) * _np(readout.gain) * np.exp(climate @ _np(readout.gain_slopes))
+        self.baseline = _np(readout.baseline) + climate @ _np(readout.baseline_slopes)
+        self.beta, self.sign = _np(readout.beta).T, _np(readout.sign)
         self.tau_rise, self.tau_recovery = _np(readout.tau_rise), _np(readout.tau_recovery)
 
     # ------------------------------------------------------------ the unknowns
@@ -107,7 +112,7 @@ class ChamberEquations:
         """du/dt; u may have one column per state, as `solve_ivp(vectorized=True)` passes it."""
         N, theta, y = self.unpack(u)
         N = self._held(t, N)
-        c = N[..., self.seat, 1:] / self.volume[self.seat, None]
+        c = self.seats.T @ (N[..., 1:] / self.volume[:, None])
         empty = 1 - theta.sum(-1, keepdims=True)
         dtheta = self.k_ads * c * empty - self.k_des * theta
         dN = self._transport(t, N) - self.wall * N
@@ -127,7 +132,7 @@ class ChamberEquations:
         along = self.flow[:, None] * upwind + self.area[:, None] * self.flux(N)
         gain = self.incidence @ along - self.outlet[:, None] * conc
         inlet = self.process.inlet
-        return gain if inlet is None else gain + self.inlet[:, None] * self.c_air * _at(inlet, t)
+        return gain if inlet is None else gain + (self.inlet * self.c_air)[:, None] * _at(inlet, t)
 
     def flux(self, N: np.ndarray) -> np.ndarray:
         """J of every edge [mol/(m² s)]: one K × K linear system each, the carrier closes the sum."""
@@ -148,7 +153,7 @@ class ChamberEquations:
         boundary = self.process.boundary
         if boundary is None:
             return N
-        return np.where(self.fixed[:, None], self.c_air * self.volume[:, None] * _at(boundary, t), N)
+        return np.where(self.fixed[:, None], (self.c_air * self.volume)[:, None] * _at(boundary, t), N)
 
     def _profile(self, t: float) -> np.ndarray:
         """ρ(t) [1/s], or 1 for a constant release."""
@@ -213,8 +218,8 @@ def _np(a: Any) -> np.ndarray:
 
 
 def _at(schedule: Any, t: float) -> np.ndarray:
-    """A schedule at time t: piecewise linear through its knots, constant beyond them."""
-    times, values = _np(schedule.times), _np(schedule.values)
+    """A schedule at time t, (cell, species): piecewise linear through its knots, constant beyond them."""
+    times, values = _np(schedule.times), _np(schedule.values).swapaxes(1, 2)
     if len(times) == 1:
         return values[0]
     k = int(np.clip(np.searchsorted(times, t, side="right") - 1, 0, len(times) - 2))

@@ -44,25 +44,25 @@ def _solve(n: int, pairs: tuple[float, float, float], frozen_drift: bool) -> np.
     bottom, top = jnp.array([0.319, 0.528]), jnp.zeros(2)
 
     def total_flux(inner):
-        odorants = jnp.concatenate([bottom[None], inner.reshape(n, 2), top[None]])
-        x = jnp.concatenate([1 - odorants.sum(1, keepdims=True), odorants], axis=1)
-        J, _ = edge_flux(law, x[:-1], x[1:], c, length)
-        mean = 0.5 * (x[:-1] + x[1:])
-        drift = 0.0 if frozen_drift else -J[:, :1] / mean[:, :1]
-        return (J + mean * drift)[:, 1:], x
+        odorants = jnp.concatenate([bottom[:, None], inner.reshape(2, n), top[:, None]], axis=1)
+        x = jnp.concatenate([1 - odorants.sum(0, keepdims=True), odorants])
+        J, _ = edge_flux(law, x[:, :-1], x[:, 1:], c, length)
+        mean = 0.5 * (x[:, :-1] + x[:, 1:])
+        drift = 0.0 if frozen_drift else -J[:1] / mean[:1]
+        return (J + mean * drift)[1:], x
 
     def residual(inner):
-        return jnp.diff(total_flux(inner)[0], axis=0).ravel()
+        return jnp.diff(total_flux(inner)[0], axis=1).ravel()
 
     @jax.jit
     def newton(inner):
         return inner - jnp.linalg.solve(jax.jacfwd(residual)(inner), residual(inner))
 
-    height = (jnp.arange(n) + 0.5)[:, None] / n
-    inner = (bottom * (1 - height)).ravel()
+    height = (jnp.arange(n) + 0.5) / n
+    inner = (bottom[:, None] * (1 - height)).ravel()
     for _ in range(8):
         inner = newton(inner)
     flux, x = total_flux(inner)
-    faces = 0.5 * (x[1:-2] + x[2:-1])[:, 1:]
-    at = [faces[round(eta * n) - 1] for eta in _PROFILE]
-    return np.concatenate([np.asarray(flux.mean(0)), *map(np.asarray, at)])
+    faces = 0.5 * (x[1:, 1:-2] + x[1:, 2:-1])
+    at = [faces[:, round(eta * n) - 1] for eta in _PROFILE]
+    return np.concatenate([np.asarray(flux.mean(1)), *map(np.asarray, at)])

@@ -32,8 +32,8 @@ def made_up_process(
     K, V, M = n_odorants, len(chamber.cells), len(chamber.sensors)
     D = 1e-5 * np.exp(rng.uniform(0, np.log(spread), (K + 1, K + 1)))
     D = np.sqrt(D * D.T)
-    air = np.zeros((1, V, K + 1))
-    air[..., 0] = 1
+    air = np.zeros((1, K + 1, V))
+    air[:, 0] = 1
     moles = odorant_fraction * 40.9 * chamber.volume_m3.sum() * rng.dirichlet(np.ones(K))
     p_src = np.zeros(V)
     p_src[chamber.cells_of("source")[:1] if chamber.cells_of("source").size else 0] = 1
@@ -49,22 +49,22 @@ def made_up_process(
         ),
         flow=chamber.velocities(),
         diffusion=MaxwellStefan(array(D), array(np.ones(len(chamber.edges))), form=form),
-        wall=array(np.pad(np.full((V, K), wall_per_s), ((0, 0), (1, 0)))),
+        wall=array(np.pad(np.full((K, V), wall_per_s), ((1, 0), (0, 0)))),
         surface=Surface(
-            array(rng.uniform(0.05, 0.5, (M, K)) / typical),
-            array(rng.uniform(0.05, 0.5, (M, K))),
+            array(rng.uniform(0.05, 0.5, (M, K)).T / typical),
+            array(rng.uniform(0.05, 0.5, (M, K)).T),
             array(np.full(M, 1e-4 * moles.sum())),
         ),
         readout=Readout(
-            beta=array(rng.uniform(0.2, 1, (M, K))),
+            beta=array(rng.uniform(0.2, 1, (M, K)).T),
             g=PowerLaw(array(np.full(M, 5.0)), array(rng.uniform(0.3, 0.7, M))),
             gain=array(np.ones(M)),
             sign=array(np.where(np.arange(M) % 4 == 0, -1.0, 1.0)),
             baseline=array(rng.uniform(0.2, 0.5, M)),
             tau_rise=array(rng.uniform(1, 5, M)),
             tau_recovery=array(rng.uniform(5, 20, M)),
-            baseline_slopes=array(np.zeros((M, 2))),
-            gain_slopes=array(np.zeros((M, 2))),
+            baseline_slopes=array(np.zeros((2, M))),
+            gain_slopes=array(np.zeros((2, M))),
         ),
         conditions=Conditions.of(),
         inlet=Schedule(array([0.0]), array(air)),
