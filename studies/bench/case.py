@@ -1,182 +1,230 @@
 """One measurement of the solver benchmark, in a process of its own: `python -m studies.bench.case '{"kind": …}'`.
 
 A process per measurement keeps memory and thread pools apart, and one that never returns (two LAPACK calls at once can
-block XLA's thread pool for good) costs a row instead of the run. Prints one JSON object.
+block XLA's thread pool for good) costs a row instead of the run. Prints one JSON object per line as it is measured, so
+that a sweep that is stopped keeps what it has.
 """
 
 import json
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from unmixnet.physics.geometry import Geometry
-from unmixnet.physics.maxwell_stefan import Form
-from unmixnet.physics.rollout import Policy, rollout
-from unmixnet.physics.state import Process, State, clean_air
+from studies.bench.kernels import work_per_step
+from studies.bench.problem import DURATION_S, METHODS, TIMES_S, amounts, batch, coefficients, policy, start
+from unmixnet.physics.adaptive import rollout_adaptive
+from unmixnet.physics.rollout import Policy, Rollout, rollout
 from unmixnet.simulation.builders import portable_enose
 from unmixnet.simulation.validation.synthetic_problem import made_up_process
 
-__all__ = ["DURATION_S", "PATHS", "gemm", "measure", "precision", "reference", "rollouts"]
+__all__ = ["KINDS", "rollouts", "start", "timed"]
 
-DURATION_S = 50.0
-"""Simulated time: 100 steps of half a second."""
-_BACKGROUND = 1e-5
-PATHS: dict[str, tuple[Form, Policy]] = {
-    "default": ("exact", Policy()),
-    "plain": ("ideal", Policy(dense_adsorption=True)),
-}
-"""Form of the flux and policy; both with a checkpoint per step."""
+_DT_S = 0.5
 
 
-def learned(p: Process) -> tuple:
-    """Coefficients that a model would learn and that the gradient is taken for, shared by the batch."""
-    return p.diffusion.D, p.surface.k_ads, p.surface.k_des, p.readout.beta, p.readout.tau_rise, p.readout.tau_recovery
+def rollouts(method: str, shared: tuple, amount: jax.Array, n_steps: int, dt_s: float = _DT_S) -> Callable:
+    """Function of shared coefficients and amounts that takes fixed steps; what comes back has the samples last.
+
+    The coefficients and amounts that are given here only tell how many stages the steps need.
+    """
+    chosen = METHODS[method]
+    how = policy(chosen, *batch(shared, amount, form=chosen.form), dt_s)
+
+    def forward(shared: tuple, amount: jax.Array) -> Rollout:
+        process, geometry = batch(shared, amount, form=chosen.form)
+        return rollout(process, geometry, start(process, geometry), jnp.asarray(dt_s), n_steps, policy=how)
+
+    return forward
 
 
-def start(process: Process, geometry: Geometry) -> State:
-    """Air with a background of all odorants, 1e-5 in total: in clean air the plain path's KKT matrix is singular."""
-    state = clean_air(process, geometry)
-    background = _BACKGROUND / process.source.amount.shape[0]
-    return eqx.tree_at(lambda s: s.N, state, state.N.at[:, 1:].set(background * state.N[:, :1]))
+def timed(run: Callable[[], Any], repetitions: int = 5, budget_s: float = 10.0) -> tuple[float, int, Any]:
+    """Median wall time, number of repetitions (one suffices where a run takes long), and what the last one gave."""
+    first, result = _once(run)
+    if first > budget_s:
+        return first, 1, result
+    times = [_once(run)[0] for _ in range(int(np.clip(budget_s / first, 2, repetitions)))]
+    return float(np.median(times)), len(times), result
 
 
-def rollouts(path: str, n_odorants: int, n_steps: int, dt_s: float = 0.5) -> tuple[Callable, Callable, tuple]:
-    """Forward pass and loss of a batch, and the shared coefficients; a sample is its vector of released amounts."""
-    form, policy = PATHS[path]
-    chamber = portable_enose()
-    process, geometry = made_up_process(chamber, n_odorants, form=form), chamber.geometry()
-    dt = jnp.asarray(dt_s)
-
-    def one(coefficients, amount) -> tuple[jax.Array, jax.Array, jax.Array]:
-        p = eqx.tree_at(lambda p: (*learned(p), p.source.amount), process, (*coefficients, amount))
-        result = rollout(p, geometry, start(p, geometry), dt, n_steps, policy=policy)
-        assert result.saved.y is not None
-        return result.saved.y, result.final.N, result.status
-
-    forward = jax.vmap(one, in_axes=(None, 0))
-    return forward, lambda c, a: jnp.mean(forward(c, a)[0] ** 2), learned(process)
+def _once(run: Callable[[], Any]) -> tuple[float, Any]:
+    began = time.perf_counter()
+    result = jax.block_until_ready(run())
+    return time.perf_counter() - began, result
 
 
-def amounts(n_odorants: int, batch: int) -> jax.Array:
-    """Released moles of each sample; the first one releases what the made-up process says."""
-    usual = made_up_process(portable_enose(), n_odorants).source.amount
-    factor = np.random.default_rng(0).uniform(0.5, 1.5, (batch, n_odorants))
-    factor[0] = 1
-    return usual * jnp.asarray(factor, usual.dtype)
+def measure(path: str, n_odorants: int, samples: int, n_steps: int) -> Iterator[dict]:
+    """Forward, and forward and backward, of a way to take fixed steps.
+
+    Time, the peak of XLA's temporary and output buffers, and the work of a step.
+    """
+    shared, amount = coefficients(n_odorants, METHODS[path].form), amounts(n_odorants, samples)
+    forward = rollouts(path, shared, amount, n_steps)
+    for name, row in _passes(forward, lambda done: done.saved.y, shared, amount):
+        result, program = row.pop("result"), row.pop("program")
+        if result is not None:
+            codes = {"status": int(jnp.max(result.status)), "direct_solves": int(jnp.sum(result.direct_solves))}
+        work = work_per_step(program, n_steps)
+        head = {"path": path, "odorants": n_odorants, "batch": samples, "pass": name, **codes, "steps": n_steps}
+        yield {**head, **row, "kernels_per_step": work.kernels, "product_flop_per_step": work.product_flop}
 
 
-def seconds(run: Callable[[], Any], repetitions: int = 7) -> tuple[float, int]:
-    """Median wall time and number of repetitions: one of them suffices where a run takes over 20 s."""
-    first = _once(run)
-    if first > 20:
-        return first, 1
-    times = [_once(run) for _ in range(int(np.clip(15 / first, 2, repetitions)))]
-    return float(np.median(times)), len(times)
+def measure_diffrax(solver: str, n_odorants: int, samples: int, rtol: float) -> Iterator[dict]:
+    """The same of a solver of diffrax; it chooses its steps, and its kernels are not counted."""
+    from studies.bench.peers import solver_of
+
+    solve, shared, amount = solver_of(solver), coefficients(n_odorants), amounts(n_odorants, samples)
+    tolerance = jnp.asarray(rtol)
+    forward = lambda shared, amount: solve(shared, amount, tolerance)  # noqa: E731
+    for name, row in _passes(forward, lambda done: done.y, shared, amount):
+        result, _ = row.pop("result"), row.pop("program")
+        if result is not None:
+            codes = {"status": 10 * bool(result.failed), "steps": int(result.steps)}
+        yield {"path": f"diffrax {solver}", "odorants": n_odorants, "batch": samples, "pass": name, **codes, **row}
 
 
-def _once(run: Callable[[], Any]) -> float:
-    start = time.perf_counter()
-    jax.block_until_ready(run())
-    return time.perf_counter() - start
+def _passes(forward: Callable, readout: Callable, shared: tuple, amount: jax.Array) -> Iterator[tuple[str, dict]]:
+    """Both passes of a solver, compiled and timed."""
 
+    def loss(shared: tuple, amount: jax.Array) -> jax.Array:
+        return jnp.mean(readout(forward(shared, amount)) ** 2)
 
-def measure(path: str, n_odorants: int, batch: int, n_steps: int) -> list[dict]:
-    """Forward, and forward and backward, of one path: time, and the peak of XLA's temporary and output buffers."""
-    forward, loss, coefficients = rollouts(path, n_odorants, n_steps)
-    amount = amounts(n_odorants, batch)
-    programs = {"forward": forward, "forward+backward": jax.value_and_grad(loss, argnums=(0, 1))}
-    status, rows = 0, []
-    for name, program in programs.items():
+    for name, program in {"forward": forward, "forward+backward": jax.value_and_grad(loss, argnums=(0, 1))}.items():
         began = time.perf_counter()
-        compiled = jax.jit(program).lower(coefficients, amount).compile()
+        compiled = jax.jit(program).lower(shared, amount).compile()
         compile_s = time.perf_counter() - began
-        median, repetitions = seconds(lambda compiled=compiled: compiled(coefficients, amount))
-        if name == "forward":
-            status = int(jnp.max(compiled(coefficients, amount)[2]))
+        median, repetitions, result = timed(lambda compiled=compiled: compiled(shared, amount))
         memory: Any = compiled.memory_analysis()
-        rows.append(
-            {
-                "path": path,
-                "odorants": n_odorants,
-                "batch": batch,
-                "pass": name,
-                "status": status,
-                "steps": n_steps,
-                "seconds": median,
-                "repetitions": repetitions,
-                "seconds_per_sample": median / batch,
-                "samples_per_second": batch / median,
-                "compile_seconds": compile_s,
-                "memory_bytes": memory.temp_size_in_bytes + memory.output_size_in_bytes,
-            }
-        )
-    return rows
+        row = {
+            "seconds": median,
+            "repetitions": repetitions,
+            "seconds_per_sample": median / amount.shape[0],
+            "samples_per_second": amount.shape[0] / median,
+            "compile_seconds": compile_s,
+            "memory_bytes": memory.temp_size_in_bytes + memory.output_size_in_bytes,
+            "result": result if name == "forward" else None,
+            "program": compiled.as_text(),
+        }
+        yield name, row
 
 
-def gemm(size: int = 2048) -> dict:
+def gemm(size: int = 2048) -> Iterator[dict]:
     """Rate of a large float32 product, with the threads that the rollouts have."""
     a = jnp.asarray(np.random.default_rng(0).normal(size=(size, size)), jnp.float32)
     product = jax.jit(lambda a: a @ a).lower(a).compile()
-    median, _ = seconds(lambda: product(a), 15)
-    return {"size": size, "gflop_per_s": 2 * size**3 / median / 1e9}
+    median, _, _ = timed(lambda: product(a), 15)
+    yield {"size": size, "gflop_per_s": 2 * size**3 / median / 1e9}
 
 
-def precision(n_odorants: int, batch: int, n_steps: int) -> dict:
-    """Default path: time per sample, and the first sample's end state for comparison with the reference."""
-    forward, _, coefficients = rollouts("default", n_odorants, n_steps, DURATION_S / n_steps)
-    amount = amounts(n_odorants, batch)
-    run = jax.jit(forward).lower(coefficients, amount).compile()
-    median, _ = seconds(lambda: run(coefficients, amount), 5)
-    y, N, status = run(coefficients, amount)
+# ---------------------------------------------------------------- work and precision
+
+
+def fixed(method: str, n_odorants: int, samples: int, settings: Sequence[int]) -> Iterator[dict]:
+    """Fixed steps: `settings` are numbers of steps, multiples of ten."""
+    shared, amount = coefficients(n_odorants), amounts(n_odorants, samples)
+    for n in settings:
+        run = jax.jit(rollouts(method, shared, amount, n, DURATION_S / n)).lower(shared, amount).compile()
+        median, _, done = timed(lambda run=run: run(shared, amount), 5, 5.0)
+        every = n // len(TIMES_S)
+        yield _point(n, median / samples, done.saved.y[every - 1 :: every], done.final.N, n, int(jnp.max(done.status)))
+
+
+def adaptive(n_odorants: int, samples: int, settings: Sequence[float]) -> Iterator[dict]:
+    """Steps that the library chooses: `settings` are tolerances; the whole batch shares its steps."""
+    shared, amount = coefficients(n_odorants), amounts(n_odorants, samples)
+    how = Policy(order=2, slopes=False)
+
+    def solve(shared: tuple, amount: jax.Array, tolerance: jax.Array) -> Rollout:
+        process, geometry = batch(shared, amount)
+        first = start(process, geometry)
+        return rollout_adaptive(process, geometry, first, jnp.asarray(TIMES_S), tolerance=tolerance, policy=how)  # pyright: ignore[reportArgumentType]
+
+    run = jax.jit(solve).lower(shared, amount, jnp.asarray(1.0)).compile()
+    for tolerance in settings:
+        given = jnp.asarray(float(tolerance))
+        median, _, done = timed(lambda given=given: run(shared, amount, given), 5, 5.0)
+        assert done.steps is not None
+        status = int(jnp.max(done.status))
+        yield _point(tolerance, median / samples, done.saved.y, done.final.N, int(done.steps), status)
+
+
+def diffrax(solver: str, n_odorants: int, samples: int, settings: Sequence[float]) -> Iterator[dict]:
+    """A solver of diffrax: `settings` are relative tolerances."""
+    from studies.bench.peers import solver_of
+
+    shared, amount = coefficients(n_odorants), amounts(n_odorants, samples)
+    run = jax.jit(solver_of(solver)).lower(shared, amount, jnp.asarray(1.0)).compile()
+    for rtol in settings:
+        given = jnp.asarray(float(rtol))
+        median, _, done = timed(lambda given=given: run(shared, amount, given), 5, 5.0)
+        yield _point(rtol, median / samples, done.y, done.N, int(done.steps), 10 * bool(done.failed))
+
+
+def _point(setting: float, per_sample: float, y: Any, N: Any, steps: int, status: int) -> dict:
+    """One run; of the results, those of the first sample, which the reference solves too."""
     return {
-        "steps": n_steps,
-        "seconds_per_sample": median / batch,
-        "status": int(jnp.max(status)),
-        "y": np.asarray(y[0, -1], float).tolist(),
-        "N": np.asarray(N[0], float).tolist(),
+        "setting": setting,
+        "seconds_per_sample": per_sample,
+        "steps": steps,
+        "status": status,
+        "y": np.asarray(y[..., 0], float).tolist(),
+        "N": np.asarray(N[..., 0].T, float).tolist(),
     }
 
 
-def reference(n_odorants: int, rtol: float, repetitions: int) -> dict:
-    """SciPy Radau on the same sample: time, end state and the peak of Python's own allocations in a second run."""
-    import tracemalloc
-
+def _chamber_equations(n_odorants: int) -> tuple[Any, np.ndarray]:
+    """SciPy's equations of the first sample, and its start."""
     from unmixnet.simulation.validation.reference import ChamberEquations
 
     chamber = portable_enose()
     process, geometry = made_up_process(chamber, n_odorants), chamber.geometry()
     state, equations = start(process, geometry), ChamberEquations(process, geometry)
-    u = equations.pack(*(np.asarray(a) for a in (state.N, state.theta, state.y)))
-    times = []
-    for _ in range(repetitions):
-        began = time.perf_counter()
-        result = equations.solve(DURATION_S, rtol=rtol, start=u)
-        times.append(time.perf_counter() - began)
-        if times[0] > 5:
-            break
-    peak = None
-    if times[0] < 5:
-        tracemalloc.start()
-        equations.solve(DURATION_S, rtol=rtol, start=u)
-        peak = tracemalloc.get_traced_memory()[1]
-    return {
-        "rtol": rtol,
-        "seconds_per_sample": float(np.median(times)),
-        "repetitions": len(times),
-        "evaluations": result.evaluations,
-        "memory_bytes": peak,
-        "y": result.y[-1].tolist(),
-        "N": result.N[-1].tolist(),
-    }
+    return equations, equations.pack(*(np.asarray(a).T for a in (state.N, state.theta, state.y)))
 
+
+def truth(n_odorants: int, rtol: float) -> Iterator[dict]:
+    """The first sample by a strict Radau that starts anew at every time to be compared, instead of interpolating."""
+    from scipy.integrate import solve_ivp
+
+    equations, u = _chamber_equations(n_odorants)
+    tolerances = {"rtol": rtol, "atol": equations.tolerance(rtol)}
+    y, spans = [u[-equations.M :].tolist()], zip((0.0, *TIMES_S), TIMES_S, strict=False)
+    for span in spans:
+        u = solve_ivp(equations.rhs, span, u, "Radau", vectorized=True, **tolerances).y[:, -1]
+        y.append(u[-equations.M :].tolist())
+    yield {"rtol": rtol, "y": y, "N": equations.unpack(u)[0].tolist()}
+
+
+def radau(n_odorants: int, settings: Sequence[float]) -> Iterator[dict]:
+    """SciPy Radau on the first sample; and the peak of Python's own allocations in a second run, if it is short."""
+    import tracemalloc
+
+    equations, u = _chamber_equations(n_odorants)
+    for rtol in settings:
+
+        def solve(rtol: float = rtol) -> Any:
+            return equations.solve(DURATION_S, rtol=rtol, times=np.array(TIMES_S), start=u)
+
+        median, repetitions, result = timed(solve, 3, 5.0)
+        peak = None
+        if median < 5:
+            tracemalloc.start()
+            solve()
+            peak = tracemalloc.get_traced_memory()[1]
+            tracemalloc.stop()
+        point = _point(rtol, median, result.y[..., None], result.N[-1].T[..., None], result.evaluations, 0)
+        yield {**point, "repetitions": repetitions, "memory_bytes": peak}
+
+
+KINDS = {
+    function.__name__: function for function in (measure, measure_diffrax, gemm, fixed, adaptive, diffrax, truth, radau)
+}
 
 if __name__ == "__main__":
     request = json.loads(sys.argv[1])
-    kinds = {"measure": measure, "gemm": gemm, "precision": precision, "reference": reference}
-    json.dump(kinds[request.pop("kind")](**request), sys.stdout)
+    for line in KINDS[request.pop("kind")](**request):
+        print(json.dumps(line), flush=True)

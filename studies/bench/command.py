@@ -1,4 +1,4 @@
-"""`python -m studies bench solver` and `python -m studies bench training`."""
+"""`python -m studies bench solver`, `… training` and `… cells`."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,7 @@ import typer
 
 from unmixnet.cli.output import message, print_table, spinner
 
-__all__ = ["app", "solver", "training"]
+__all__ = ["app", "cells", "solver", "training"]
 
 app = typer.Typer(help="Measure speed and memory.", no_args_is_help=True)
 
@@ -21,17 +21,17 @@ def _bench() -> None:
 @app.command()
 def solver(
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="12 odorants, batch 1 and 32: about a minute.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="12 odorants, batch 32: under two minutes.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw time against error into this PNG.")] = None,
     output: Annotated[Path | None, typer.Option(help="Also write the JSON to this file.")] = None,
 ) -> None:
-    """Default path, plain path and SciPy Radau: time, memory, and time at equal error (up to 15 minutes)."""
+    """Our steps, first order, plain formulas, SciPy Radau, diffrax: time, memory, kernels, equal error (20 minutes)."""
     from studies.bench.solver import run_solver
 
     with spinner("starting") as status:
         result = run_solver(quick=quick, progress=status.update)
     if plot is not None:
-        from studies.bench.solver import draw_work_precision
+        from studies.bench.figure import draw_work_precision
 
         draw_work_precision(result, plot)
     if output is not None:
@@ -73,10 +73,11 @@ def training(
 
 
 def _show(result: dict) -> None:
-    ratio = {(r["odorants"], r["batch"], r["pass"]): r["plain_over_default"] for r in result["ratios"]}
+    """The tables of a result on the terminal."""
+    ratio = {(r["odorants"], r["batch"], r["pass"]): r for r in result["ratios"]}
     rows = []
     for row in result["rows"]:
-        key = (row["odorants"], row["batch"], row["pass"])
+        over = ratio.get((row["odorants"], row["batch"], row["pass"]), {}) if row["path"] == "ours" else {}
         rows.append(
             [
                 row["path"] + ("*" if row.get("extrapolated") else ""),
@@ -84,28 +85,49 @@ def _show(result: dict) -> None:
                 str(row["batch"]),
                 row["pass"].replace("forward+backward", "fwd+bwd"),
                 f"{1e3 * row['seconds_per_sample']:.3g}",
-                f"{row['samples_per_second']:.4g}",
                 f"{row['memory_bytes'] / 1e6:.3g}" if row["memory_bytes"] else "–",
-                f"{ratio[key]:.1f}" if row["path"] == "default" else "",
+                str(row.get("kernels_per_step", "")),
+                _times(over.get("before_over_ours")),
+                _times(over.get("plain_over_ours")),
             ]
         )
-    columns = ["path", "K", "batch", "pass", "ms/sample", "samples/s", "MB", "× plain"]
+    columns = ["path", "K", "batch", "pass", "ms/sample", "MB", "kernels/step", "× before", "× plain"]
     print_table("Solver: 8 cells, 4 sensors, 100 steps, float32", columns, rows)
     for entry in result["work_precision"]:
-        lines = [
-            [
-                f"{line['error']:.0e}",
-                f"{line['default_samples_per_second']:.4g}",
-                f"{line['radau_samples_per_second']:.4g}",
-                f"{line['default_over_radau']:.0f}",
-            ]
-            for line in entry["equal_error"]
-        ]
-        columns = ["error", "default [samples/s]", "Radau [samples/s]", "ratio"]
-        print_table(f"At equal error, {entry['odorants']} odorants, batch 32", columns, lines)
+        rows = [_equal(line) for line in entry["equal_error"]]
+        columns = ["error", "at", "ours [ms]", "× before", "× Radau", "× diffrax", "its solver"]
+        print_table(f"Per sample at equal error, {entry['odorants']} odorants, batch 32", columns, rows)
     best = max(result["gemm_fraction"], key=lambda line: line["fraction"])
     message(
-        f"Flux products reach {100 * best['fraction']:.1f} % of a large product's "
+        f"Matrix products reach {100 * best['fraction']:.1f} % of a large product's "
         f"{result['gemm']['gflop_per_s']:.0f} GFLOP/s ({best['odorants']} odorants, "
         f"batch {best['batch']}, {best['pass']}). {result['bound']}"
     )
+
+
+def _equal(line: dict) -> list[str]:
+    """Ours and the others at one error."""
+    ratios = [_times(line[other] and line[other] / line["ours"]) for other in ("before", "radau", "diffrax")]
+    ratios[0] += "*" * line["before_extrapolated"]
+    return [f"{line['error']:.0e}", line["kind"], f"{1e3 * line['ours']:.3g}", *ratios, line["diffrax_by"] or ""]
+
+
+def _times(ratio: float | None) -> str:
+    return "" if ratio is None else f"{ratio:.3g}"
+
+
+@app.command()
+def cells(
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    repetitions: Annotated[int, typer.Option(help="Of each timing.")] = 7,
+    output: Annotated[Path, typer.Option(help="Write the JSON to this file.")] = Path("studies/results/cells.json"),
+) -> None:
+    """Error and time of 8 to 64 cells, both orders, steps of 1 s to a quarter, with true coefficients (5 minutes)."""
+    from studies.bench.cells import run_cells
+    from studies.tables.cells import cells_part
+
+    with spinner("starting") as status:
+        result = run_cells(repetitions=repetitions, progress=status.update)
+    output.parent.mkdir(parents=True, exist_ok=True)
+    output.write_text(json.dumps(result, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    print(json.dumps(result, indent=2, allow_nan=False) if as_json else "\n".join(cells_part(result, "error")))

@@ -55,14 +55,10 @@ def _programs(static: Any, Y: jax.Array, a: jax.Array) -> dict[str, Callable[[An
 
     def loop(params: Any) -> jax.Array:
         model = eqx.combine(params, static)
-
-        def one(y: jax.Array, ratios: jax.Array) -> jax.Array:
-            inference = model(y)
-            solved = model.reconstruct(inference, y[0], y.shape[0])
-            mix = mixture_loss(inference.z_logits, inference.a, ratios)
-            return mix + reconstruction_loss(model.observed(y), solved.y)
-
-        return jnp.mean(jax.vmap(one)(Y, a))
+        inference = jax.vmap(model)(Y)
+        solved = model.reconstruct_all(inference, Y[:, 0], Y.shape[1])
+        mix = jax.vmap(mixture_loss)(inference.z_logits, inference.a, a)
+        return jnp.mean(mix + reconstruction_loss(model.observed(jnp.moveaxis(Y, 0, -1)), solved.y))
 
     return {
         "encoder, forward": encoder,

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from studies.tables.cells import cells_part
 from studies.tables.costs import FILES, cost_part, efficiency_part, reader_part, solver_part, training_part
 from studies.tables.figures import failures_part, figures_part
 from studies.tables.markdown import read_record
@@ -49,9 +50,11 @@ PARTS: dict[str, Callable[[dict, str], list[str]]] = {
     "figures": figures_part,
     "failures": failures_part,
     "calibrate": calibrate_part,
+    "cells": cells_part,
 }
 """Tables that show one part of a result file: `<!-- table peers:smellnet-base:official -->`."""
 LATER = {
+    "cells": "python -m studies bench cells",
     "simulated": "python -m studies simulated",
     "smellnet": "python -m studies smellnet",
     "smellnet-paper": "python -m studies smellnet --size paper --study clean",

@@ -145,61 +145,70 @@ def training_part(record: dict) -> list[str]:
 
 
 def solver_part(record: dict, part: str) -> list[str]:
-    """`speed`: default beside plain; `radau`: samples per second at equal error; `bound`: what limits it."""
-    if part == "speed":
-        return _speed(record)
-    if part == "radau":
-        return _radau(record)
-    best = max(record["gemm_fraction"], key=lambda line: line["fraction"])
-    return [
-        f"The flux products reach at most {100 * best['fraction']:.1f} % of the {record['gemm']['gflop_per_s']:.0f} "
-        f"GFLOP/s that a large matrix product reaches in the same run ({best['odorants']} odorants, batch "
-        f"{best['batch']}, {best['pass']}). {record['bound']}"
-    ]
+    """`speed`: ours beside before and plain; `kernels`: of a step; `end`, `trajectory`: at equal error; `bound`."""
+    if part == "bound":
+        best = max(record["gemm_fraction"], key=lambda line: line["fraction"])
+        return [
+            f"The matrix products reach at most {100 * best['fraction']:.1f} % of the "
+            f"{record['gemm']['gflop_per_s']:.0f} GFLOP/s that a large matrix product reaches in the same run "
+            f"({best['odorants']} odorants, batch {best['batch']}, {best['pass']}). {record['bound']}"
+        ]
+    if part in ("end", "trajectory"):
+        return _equal_error(record, part)
+    return {"speed": _speed, "kernels": _kernels}[part](record)
 
 
 def _speed(record: dict) -> list[str]:
+    """Time and memory at the same number of steps."""
     by_key = {(r["path"], r["odorants"], r["batch"], r["pass"]): r for r in record["rows"]}
     rows = []
     for ratio in record["ratios"]:
         key = ratio["odorants"], ratio["batch"], ratio["pass"]
-        ours, plain = by_key["default", *key], by_key["plain", *key]
+        ours, before, plain = (by_key[path, *key] for path in ("ours", "before", "plain"))
         rows.append(
             [
                 str(ratio["odorants"]),
                 str(ratio["batch"]),
                 ratio["pass"],
                 f"{1e3 * ours['seconds_per_sample']:.3g}",
+                f"{1e3 * before['seconds_per_sample']:.3g}",
                 f"{1e3 * plain['seconds_per_sample']:.3g}" + (" (extrapolated)" if plain["extrapolated"] else ""),
-                f"**{ratio['plain_over_default']:.1f}×**",
-                f"{ours['memory_bytes'] / 1e6:.3g} / {plain['memory_bytes'] / 1e6:.3g}",
+                f"**{ratio['plain_over_ours']:.1f}×**",
+                " / ".join(f"{row['memory_bytes'] / 1e6:.3g}" for row in (ours, before, plain)),
             ]
         )
-    columns = [
-        "odorants",
-        "batch",
-        "pass",
-        "ours [ms/sample]",
-        "plain [ms/sample]",
-        "ratio",
-        "memory, ours / plain [MB]",
-    ]
-    return [*table(columns, rows), "", made_by(record, detail="jax")]
+    columns = ["odorants", "batch", "pass", "ours [ms/sample]", "first order", "plain", "plain / ours"]
+    return [*table([*columns, "memory, ours / first order / plain [MB]"], rows), "", made_by(record, detail="jax")]
 
 
-def _radau(record: dict) -> list[str]:
-    rows = [
-        [
-            str(entry["odorants"]),
-            f"{line['error']:.0e}",
-            f"{line['default_samples_per_second']:.4g}",
-            f"{line['radau_samples_per_second']:.3g}",
-            f"**{line['default_over_radau']:.0f}×**",
-        ]
-        for entry in record["work_precision"]
-        for line in entry["equal_error"]
-    ]
-    return table(["odorants", "relative error", "ours [samples/s]", "SciPy Radau [samples/s]", "ratio"], rows)
+def _kernels(record: dict) -> list[str]:
+    """Kernels per step of every path."""
+    paths, names = ("ours", "before", "plain"), {"before": "first order"}
+    counted = {(r["odorants"], r["batch"], r["pass"], r["path"]): r.get("kernels_per_step") for r in record["rows"]}
+    keys = dict.fromkeys(key[:3] for key in counted if key[3] == "ours")
+    rows = [[*map(str, key), *(f"{counted[*key, path]:,}" for path in paths)] for key in keys]
+    return table(["odorants", "batch", "pass", *(names.get(path, path) for path in paths)], rows)
+
+
+def _equal_error(record: dict, kind: str) -> list[str]:
+    """Milliseconds per sample at equal error."""
+    rows = []
+    for entry in record["work_precision"]:
+        for line in (each for each in entry["equal_error"] if each["kind"] == kind):
+            others = [_against(line, other) for other in ("before", "radau", "diffrax")]
+            by = f" ({line['diffrax_by']})" if line["diffrax"] else ""
+            ours = f"{1e3 * line['ours']:.3g} ({line['ours_by']})"
+            rows.append([str(entry["odorants"]), f"{line['error']:.0e}", ours, *others[:2], others[2] + by])
+    columns = ["odorants", "error", "ours [ms/sample]", "first order", "SciPy Radau", "best of diffrax"]
+    return table(columns, rows)
+
+
+def _against(line: dict, other: str) -> str:
+    """Time of another, and how many times ours; `~` where the first order was continued beyond its finest run."""
+    if line[other] is None:
+        return ""
+    about = "~" if other == "before" and line["before_extrapolated"] else ""
+    return f"{about}{_amount(1e3 * line[other], 3)}: **{about}{_amount(line[other] / line['ours'], 2)}×**"
 
 
 def reader_part(record: dict) -> list[str]:

@@ -89,7 +89,7 @@ def test_the_answer_alone_needs_no_solver(kind, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("the solver was asked")
 
-    monkeypatch.setattr(UnMixNet, "reconstruct", broken)
+    monkeypatch.setattr(UnMixNet, "reconstruct_all", broken)
     monkeypatch.setattr("studies.efficiency.case._epoch_s", lambda *_: 0.0)
     case = Case(kind, "unmixnet", "small", 1, 64)
     with jax.enable_x64(False):
