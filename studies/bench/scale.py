@@ -74,7 +74,7 @@ def solve(size: dict[str, int], rounds: int, *, clean: bool = False) -> dict:
     def solved(shared, amounts):
         process, geometry, start = eqx.combine(shared, static)
         p = eqx.tree_at(lambda p: p.source.amount, process, amounts)
-        done = rollout(p, geometry, start, jnp.asarray(1.0), size["steps"])
+        done = rollout(p, geometry, start, jnp.asarray(1.0), size["steps"], policy=Policy(order=1))
         return done.saved.y, done.status, done.direct_solves
 
     factor = np.random.default_rng(0).uniform(0.5, 1.5, size["batch"])

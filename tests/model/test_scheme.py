@@ -25,7 +25,9 @@ def test_a_model_without_a_name_is_of_the_first_order():
 
 @pytest.mark.parametrize("config", sorted(Path(unmixnet.__file__).parent.glob("bundles/*/config.json")), ids=str)
 def test_shipped_models_are_of_the_first_order(config):
-    assert json.loads(config.read_text(encoding="utf-8"))["config"]["model"].get("scheme", "first order") == "first order"
+    assert (
+        json.loads(config.read_text(encoding="utf-8"))["config"]["model"].get("scheme", "first order") == "first order"
+    )
 
 
 def test_the_schemes_give_nearly_the_same_trace_and_not_the_same():

@@ -61,6 +61,7 @@ PLANS = (
     Plan("unmixnet unmix-archive", LONG),
     Plan("unmixnet live", LIVE, ("--port", "0", "--store", "{store}")),
     Plan("python -m studies bench solver", LONG, ("--quick",)),
+    Plan("python -m studies bench cells", LONG, ("--repetitions", "1", "--output", "cells.json")),
     Plan("python -m studies bench training", LONG),
     Plan("unmixnet calibrate", LONG, ("--quick", "--seconds", "10"), data=True),
     _study("ablation", "--study", "high-coupling", "--quick", "--only", "mean", "--work", "work", data=True),

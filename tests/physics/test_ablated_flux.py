@@ -26,7 +26,7 @@ from tests.cases import (
 )
 from unmixnet.physics.diffusion import diffuse, limit
 from unmixnet.physics.maxwell_stefan import MaxwellStefan, edge_flux
-from unmixnet.physics.rollout import rollout
+from unmixnet.physics.rollout import Policy, rollout
 from unmixnet.physics.state import Status, with_samples
 
 ABLATED = ("fick", "unconstrained")
@@ -141,7 +141,7 @@ def ablated(process, form, prior=None):
 def test_a_rollout_keeps_its_books_but_not_maxwell_and_stefan(form):
     process, _ = problem(1, odorant_fraction=0.1)
     start = stirred(process, 1, 0.3)
-    run = jax.jit(lambda p, s: rollout(p, GEOMETRY, s, DT, 10, save=("ledger", "closure")))(
+    run = jax.jit(lambda p, s: rollout(p, GEOMETRY, s, DT, 10, save=("ledger", "closure"), policy=Policy(order=1)))(
         ablated(process, form), start
     )
     assert run.status == Status.OK
@@ -157,7 +157,7 @@ def test_a_batch_with_clean_air_and_impossible_priors_has_finite_derivatives(for
 
     def signal(process, geometry, start, D, amount, prior):
         p = eqx.tree_at(lambda p: (p.diffusion.D, p.source.amount), ablated(process, form, prior), (D, amount))
-        result = rollout(p, geometry, start, DT, 10, save=("y",))
+        result = rollout(p, geometry, start, DT, 10, save=("y",), policy=Policy(order=1))
         return jnp.sum(result.saved.y**2), result.status
 
     def total(*given):
@@ -179,7 +179,7 @@ def test_a_batch_with_clean_air_and_impossible_priors_has_finite_derivatives(for
 def test_single_precision_stays_single_and_near_double():
     process, start = problem(2, odorant_fraction=1e-3)
     process = ablated(process, "unconstrained", 1e-4 * jnp.ones((S, E)))
-    run = jax.jit(lambda p, s, geometry, dt: rollout(p, geometry, s, dt, 10, save=("J",)))
+    run = jax.jit(lambda p, s, geometry, dt: rollout(p, geometry, s, dt, 10, save=("J",), policy=Policy(order=1)))
     double = run(process, start, GEOMETRY, DT)
     with jax.numpy_dtype_promotion("strict"):
         single = run(*float32((process, start, GEOMETRY, DT)))

@@ -1,5 +1,7 @@
 """The steady state of a chamber is a fixed point, and its absence is said."""
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cases import DT, GEOMETRY, has_nan, normwise, problem, relative, seeds
-from unmixnet.physics.rollout import rollout
+from unmixnet.physics.rollout import Policy, rollout
 from unmixnet.physics.source import Constant
 from unmixnet.physics.state import Status
 from unmixnet.physics.steady import gas_tendency, steady_state
@@ -24,7 +26,12 @@ def constant(seed: int, share: float = 1.0, odorants: float = 1e-3):
 
 solve = jax.jit(lambda process: steady_state(process, GEOMETRY))
 tendency = jax.jit(lambda N, process: gas_tendency(N, process, GEOMETRY, jnp.zeros(())))
-run = jax.jit(lambda process, start, dt: rollout(process, GEOMETRY, start, dt, 400, save=("x", "y")))
+FIRST, SECOND = Policy(order=1), Policy(order=2, slopes=False, stages=2)
+
+
+@partial(jax.jit, static_argnames="policy")
+def run(process, start, dt, policy=FIRST):
+    return rollout(process, GEOMETRY, start, dt, 400, save=("x", "y"), policy=policy)
 
 
 @given(seed=seeds, odorants=st.sampled_from([1e-1, 1e-3, 1e-6]))
@@ -46,6 +53,14 @@ def test_a_rollout_from_the_steady_state_stays_to_the_order_of_its_step():
         drifts.append(normwise(after.final.y, state.y))
     assert drifts[0] < 5e-3
     assert drifts[1] < 0.7 * drifts[0] and drifts[2] < 0.7 * drifts[1]
+
+
+def test_a_rollout_of_the_second_order_stays_in_the_steady_state_whatever_its_step():
+    process = constant(3)
+    state, _ = solve(process)
+    for dt in (0.4, 0.1):
+        after = run(process, state, jnp.asarray(dt), SECOND)
+        assert after.status == Status.OK and normwise(after.final.y, state.y) < 1e-9
 
 
 def test_twin_a_rollout_from_clean_air_does_not_stay():

@@ -218,7 +218,8 @@ def coarse_states(setting: Setting, released: np.ndarray):
     def run(share):
         geometry, process = setting.chamber.geometry(), true_process(setting)
         this = eqx.tree_at(lambda p: p.source.amount, process, process.source.amount * share)
-        return rollout(this, geometry, clean_air(this, geometry), jnp.asarray(1.0), 60, save=("N", "theta")).saved
+        save, policy = ("N", "theta"), Policy(order=1)
+        return rollout(this, geometry, clean_air(this, geometry), jnp.asarray(1.0), 60, save=save, policy=policy).saved
 
     with jax.enable_x64(False):
         saved = run(jnp.asarray(released, float))

@@ -34,7 +34,7 @@ __all__ = ["Solved", "UnMixNet"]
 
 
 class Solved(eqx.Module):
-    """A rollout with the coefficients and the start that it was made from; of many windows, samples are the last axis."""
+    """A rollout with the coefficients and the start that it was made from; of many windows, samples last."""
 
     rollout: Rollout
     process: Process

@@ -121,7 +121,9 @@ def rollout_adaptive(
     return Rollout(saved, final, status, failed_at, c.direct, c.steps, c.rejected, c.settled_at)
 
 
-def _begin(process, geometry, start: State, whole, policy: Policy, before: Int[Array, " B"], *, diagnose: bool) -> _Carry:
+def _begin(
+    process, geometry, start: State, whole, policy: Policy, before: Int[Array, " B"], *, diagnose: bool
+) -> _Carry:
     """Before the first step, which is as long as one that needs no more than the fewest stages."""
     h = jnp.minimum(whole, 1 / stability_rate(process, geometry, slopes=policy.slopes))
     nothing = jax.eval_shape(lambda: step(process, geometry, start, h, policy, diagnose=diagnose))
@@ -133,24 +135,36 @@ def _begin(process, geometry, start: State, whole, policy: Policy, before: Int[A
     return _Carry(start, start, start, h, one, scale, nothing, before, failed_at, none, count, count, one * jnp.inf)
 
 
-def _attempt(process, geometry, start: State, whole, policy: Policy, tolerance: float | Float[Array, ""], *, diagnose: bool):
+def _attempt(
+    process, geometry, start: State, whole, policy: Policy, tolerance: float | Float[Array, ""], *, diagnose: bool
+):
     """The function that takes one step, at most to a given time, and keeps it or takes it back."""
     power = 1 / (policy.order + 1)
     extrapolated = 2**policy.order - 1
+
+    def thrice(start: State, h: Float[Array, ""]) -> tuple[Step, Step, Step]:
+        """The whole step and its two halves, in a loop so that a step is compiled once."""
+
+        def once(state: State, x: tuple[Array, Array]) -> tuple[State, Step]:
+            length, again = x
+            taken = step(process, geometry, state, length, policy, diagnose=diagnose)
+            return jax.tree.map(lambda a, b: jnp.where(again, a, b), start, taken.state), taken
+
+        lengths = jnp.stack([h, 0.5 * h, 0.5 * h])
+        _, taken = jax.lax.scan(once, start, (lengths, jnp.asarray([True, False, False])))
+        return tuple(jax.tree.map(lambda leaf, k=k: leaf[k], taken) for k in range(3))  # pyright: ignore[reportReturnType]
 
     def attempt(c: _Carry, end: Float[Array, ""]) -> _Carry:
         # a step that would leave a sliver takes it along
         left = end - c.state.t
         h = jnp.where(c.h < 0.99 * left, c.h, left)
-        rough = step(process, geometry, c.state, h, policy).state
-        first = step(process, geometry, c.state, 0.5 * h, policy)
-        second = step(process, geometry, first.state, 0.5 * h, policy, diagnose=diagnose)
+        rough, first, second = thrice(c.state, h)
         fine = eqx.tree_at(lambda s: s.t, second.state, jnp.where(h == left, end, c.state.t + h))
         limited = first.limited | second.limited
         now = outcome(fine, limited)
         alive = c.status <= Status.LIMITED
         scale = _larger(fine, start, process, c.scale)
-        off = _departure(rough, fine, scale) / (extrapolated * tolerance)
+        off = _departure(rough.state, fine, scale) / (extrapolated * tolerance)
         off = jnp.where(now == Status.OK, off, jnp.maximum(jnp.nan_to_num(off, nan=jnp.inf), _TOO_MUCH))
         error = jnp.max(jnp.where(alive, off, 0))
         shortest = h <= _SHORTEST * whole
@@ -185,7 +199,7 @@ def _attempt(process, geometry, start: State, whole, policy: Policy, tolerance: 
 
 
 def _at(t: Float[Array, ""], c: _Carry) -> State:
-    """The state at a time of the last step: by a parabola, or straight lines in samples where that would be negative."""
+    """The state at a time of the last step: by a parabola, or by straight lines where that would be negative."""
     h = c.state.t - c.before.t
     s = jnp.where(h > 0, (t - c.before.t) / jnp.where(h > 0, h, 1), 1)
     s = jnp.clip(s, 0, 1)
@@ -219,7 +233,11 @@ def _departure(a: State, b: State, scale) -> Float[Array, " B"]:
         return jnp.max(off.reshape(-1, off.shape[-1]), axis=0, initial=0)
 
     moles, theta, signal = scale
-    parts = relative(a.N[1:], b.N[1:], moles[1:]), relative(a.theta[1:], b.theta[1:], theta[1:]), relative(a.y, b.y, signal)
+    parts = (
+        relative(a.N[1:], b.N[1:], moles[1:]),
+        relative(a.theta[1:], b.theta[1:], theta[1:]),
+        relative(a.y, b.y, signal),
+    )
     return jnp.maximum(jnp.maximum(parts[0], parts[1]), parts[2])
 
 
@@ -233,5 +251,7 @@ def _at_rest(before: _Carry, after: _Carry, begin, kinks, steady: float) -> Bool
 def _kinks(process: Process) -> Float[Array, " n"]:
     """Times at which something starts or changes its slope."""
     dtype = process.wall.dtype if process.wall is not None else process.conditions.temperature.dtype
-    tables = [part.times for part in (process.inlet, process.boundary, process.source.profile) if hasattr(part, "times")]
+    tables = [
+        part.times for part in (process.inlet, process.boundary, process.source.profile) if hasattr(part, "times")
+    ]
     return jnp.concatenate([jnp.zeros(1, dtype), *tables])

@@ -108,7 +108,10 @@ def transfer_rates(
     if isinstance(flow, Velocities):
         forward = geometry.area * jnp.maximum(flow.velocity, 0) / V[tail]
         backward = geometry.area * jnp.maximum(-flow.velocity, 0) / V[head]
-        return forward[None], backward[None], (flow.outlet_flow / V)[None]
+        outlet = flow.outlet_flow / V
+        # samples may share openings but not velocities
+        outlet = jnp.broadcast_to(outlet, (*V.shape[:1], *jnp.broadcast_shapes(outlet.shape[1:], forward.shape[1:])))
+        return forward[None], backward[None], outlet[None]
     top = jnp.maximum(flow.outlet, 0).at[:, tail].max(flow.forward).at[:, head].max(flow.backward)
     top = jax.lax.stop_gradient(top)
     forward = jnp.exp(flow.forward - top[:, tail])
@@ -138,9 +141,7 @@ def inflow(
     return dt * flow.inlet_flow * c * composition
 
 
-def advective_rate(
-    N: Float[Array, "S V *B"], flow: Velocities | Scores, geometry: Geometry
-) -> Float[Array, "S V *B"]:
+def advective_rate(N: Float[Array, "S V *B"], flow: Velocities | Scores, geometry: Geometry) -> Float[Array, "S V *B"]:
     """dN/dt by upwind advection and outlets in the limit Δt → 0, for steady states."""
     forward, backward, outlet = transfer_rates(flow, geometry)
     behind, before = geometry.ends(N)
@@ -163,7 +164,8 @@ def reconstruction(
     onward, backward = jnp.maximum(F, 0), jnp.maximum(-F, 0)
     ahead = (c[:, head] - c[:, tail]) / geometry.length
     # slope behind each cell: the slopes of the edges that bring gas, weighted by their flow; positive downstream
-    brought = flow.inlet_flow
+    samples = jnp.broadcast_shapes(flow.inlet_flow.shape[1:], F.shape[1:])
+    brought = jnp.broadcast_to(flow.inlet_flow, (N.shape[1], *samples))
     brought = brought.at[head].add(onward).at[tail].add(backward)
     rise = _to_cells(onward * ahead, head, N) + _to_cells(-backward * ahead, tail, N)
     steps = jnp.zeros_like(geometry.volume).at[tail].max(geometry.length).at[head].max(geometry.length)

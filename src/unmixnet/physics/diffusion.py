@@ -77,13 +77,20 @@ def limit(
 
 
 def exchange(
-    N: Float[Array, "S V *B"], moles: Float[Array, "S E *B"], geometry: Geometry, *, closed: bool = True
+    N: Float[Array, "S V *B"],
+    moles: Float[Array, "S E *B"],
+    geometry: Geometry,
+    *,
+    closed: bool = True,
+    share: float = _SHARE,
 ) -> tuple[Float[Array, "S V *B"], Float[Array, "S E *B"], Bool[Array, "*B"]]:
     """Moles after transfers through the edges, and these transfers: limited in the samples where a cell would lose
-    more than η of a species, which the third says.
+    more than a `share` of a species, which the third says.
     """
     after = N + geometry.divergence(moles)
-    short = jnp.any(after < (1 - _SHARE) * N, axis=(0, 1))
+    rounding = 16 * jnp.finfo(N.dtype).eps
+    short = jnp.any(after < (1 - share - rounding) * N, axis=(0, 1))
+    after = jnp.where(after < 0, 0, after)
 
     def limited(after, moles):
         kept, acted = limit(N, moles, geometry, closed=closed)

@@ -81,9 +81,7 @@ class Geometry(eqx.Module):
         pairs = zip(self.orientation, self.incident, strict=True)
         return sum(sign * flow[:, edge] for sign, edge in pairs)  # pyright: ignore[reportReturnType]
 
-    def arriving(
-        self, ahead: Float[Array, "S E *B"], back: Float[Array, "S E *B"]
-    ) -> Float[Array, "S V *B"]:
+    def arriving(self, ahead: Float[Array, "S E *B"], back: Float[Array, "S E *B"]) -> Float[Array, "S V *B"]:
         """What each cell receives of moles that go ahead (to the head) and back (to the tail) along the edges."""
         if self.dense:
             both = jnp.concatenate([self._at(self.head), self._at(self.tail)], axis=1)

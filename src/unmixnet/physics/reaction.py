@@ -2,10 +2,10 @@ r"""Reactions in the gas: odorants that decay, form or turn into one another.
 
     dN_i/dt = V r_i(c),    c = N/V the concentrations of the odorants in a cell
 
-r [mol/(m³ s)] is a law of the user's own: a module with the two members of `Reaction`. The carrier does not react. Where
-a stage would use up more of an odorant than its cell holds, all rates of that cell are scaled back together, so that
-the proportions in which things turn into one another stay. The dimensionless group is Δt times the fastest rate at
-which an odorant is used up, `fastest`; it counts towards the stages of a step.
+r [mol/(m³ s)] is a law of the user's own: a module with the two members of `Reaction`. The carrier does not react.
+Where a stage would use up more of an odorant than its cell holds, all rates of that cell are scaled back together, so
+that the proportions in which things turn into one another stay. The dimensionless group is Δt times the fastest rate
+at which an odorant is used up, `fastest`; it counts towards the stages of a step.
 
 **Departure from the paper**: it has no reactions.
 """

@@ -16,7 +16,18 @@ from jaxtyping import Array, Bool, Float, Int
 from unmixnet.physics import closure
 from unmixnet.physics.closure import Closure
 from unmixnet.physics.geometry import Geometry
-from unmixnet.physics.state import Process, Reservoirs, State, Status, check, is_shared, samples, verdicts, with_samples, without_samples
+from unmixnet.physics.state import (
+    Process,
+    Reservoirs,
+    State,
+    Status,
+    check,
+    is_shared,
+    samples,
+    verdicts,
+    with_samples,
+    without_samples,
+)
 from unmixnet.physics.step import Policy, step
 from unmixnet.physics.transport import MOST_STAGES, emptying_rate, stages_needed
 
@@ -156,9 +167,7 @@ def select(save: frozenset[str], state: State, J, report, process: Process, star
         )
     return Saved(
         N=state.N if "N" in save else None,
-        x=state.N / jnp.maximum(jnp.sum(state.N, axis=0), jnp.finfo(state.N.dtype).tiny)
-        if "x" in save
-        else None,
+        x=state.N / jnp.maximum(jnp.sum(state.N, axis=0), jnp.finfo(state.N.dtype).tiny) if "x" in save else None,
         J=J if "J" in save else None,
         theta=state.theta if "theta" in save else None,
         y=state.y if "y" in save else None,

@@ -9,14 +9,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from unmixnet.physics.adsorption import Surface
+from unmixnet.physics.adsorption import SurfaceLaw
 from unmixnet.physics.advection import Scores, Velocities
 from unmixnet.physics.conditions import Conditions, air_concentration
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.maxwell_stefan import MaxwellStefan
 from unmixnet.physics.reaction import Reaction
 from unmixnet.physics.readout import Logarithmic, MonotoneSpline, Readout, Sips, target
-from unmixnet.physics.source import Constant, RiseDecay, Source, Tabulated
+from unmixnet.physics.source import RiseDecay, Source, Tabulated
 
 __all__ = ["Process", "Reservoirs", "Schedule", "State", "Status", "clean_air", "with_samples", "without_samples"]
 
@@ -132,7 +132,7 @@ class Process(eqx.Module):
     diffusion: MaxwellStefan
     wall: Float[Array, "S V *#b"] | None
     """Wall loss rate κ [1/s], or none."""
-    surface: Surface
+    surface: SurfaceLaw
     readout: Readout
     conditions: Conditions
     inlet: Schedule | None = None

@@ -97,7 +97,8 @@ def transport(
     """
     if stages is None:
         stages = stages_needed(process, geometry, dt, slopes=slopes)
-    h, c_air = dt / (stages - 1), air_concentration(process.conditions)
+    pieces = jnp.asarray(stages - 1, dt.dtype)
+    h, c_air = dt / pieces, air_concentration(process.conditions)
     P = transfer(process.flow, geometry, h, euler=True)
     lost = jnp.zeros_like(N[:, :1]) if process.wall is None else h * process.wall
     lost = jnp.minimum(lost, P.stay)
@@ -116,10 +117,11 @@ def transport(
         ahead, back = P.forward * behind, P.backward * before
         upwind = (P.stay - lost) * N + geometry.arriving(ahead, back)
         through = h * geometry.area * J + extra
-        N_next, kept, limited = exchange(upwind, through, geometry, closed=process.diffusion.closed)
+        # of a cell at a steep front the slopes may take back nearly all that upwind brought it
+        N_next, kept, limited = exchange(upwind, through, geometry, closed=process.diffusion.closed, share=1.0)
         N_next = N_next + h * (q + entering)
         N_next, made, short = react(N_next, N, process.reaction, process.conditions, geometry, h)
-        N_next, given = hold(N_next, process, geometry, t + (k + 1) * h)
+        N_next, given = hold(N_next, process, geometry, t + jnp.asarray(k + 1, dt.dtype) * h)
         return N_next, Moved(
             along=moved.along + ahead - back + extra,
             spread=moved.spread + kept - extra,
@@ -136,7 +138,7 @@ def transport(
         )
 
     after, moved = _times(euler, (N, Moved.nothing(N, geometry)), stages)
-    part = (stages - 1) / stages
+    part = pieces / (pieces + 1)
     after, given = hold(N + part * (after - N), process, geometry, t + dt)
     moles = ("held", "along", "spread", "source", "inlet", "outlet", "wall", "made")
     weighted = [part * getattr(moved, name) for name in moles]
@@ -172,7 +174,12 @@ def emptying_rate(process: Process, geometry: Geometry, *, slopes: bool) -> Floa
 
 
 def stages_needed(
-    process: Process, geometry: Geometry, dt: Float[Array, ""], *, slopes: bool, counted: Bool[Array, "*#B"] | bool = True
+    process: Process,
+    geometry: Geometry,
+    dt: Float[Array, ""],
+    *,
+    slopes: bool,
+    counted: Bool[Array, "*#B"] | bool = True,
 ) -> Int[Array, ""]:
     """How many stages keep a step of length Δt positive and stable in the samples that are counted."""
     rate = jnp.max(jnp.where(counted, emptying_rate(process, geometry, slopes=slopes), 0))

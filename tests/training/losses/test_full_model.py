@@ -16,7 +16,7 @@ PROCESS, AIR = problem(1, odorant_fraction=0.1)
 
 def losses(process, start):
     """L_MS, L_cons and L_ads, and the rollout that they judge."""
-    save, policy = ("N", "theta", "y", "J", "reservoirs", "closure"), Policy(checkpoint="none")
+    save, policy = ("N", "theta", "y", "J", "reservoirs", "closure"), Policy(checkpoint="none", order=1)
     run = rollout(process, GEOMETRY, start, DT, 6, save=save, policy=policy)
     saved = run.saved
     flux = flux_loss(saved.closure.ms_residual, saved.J)

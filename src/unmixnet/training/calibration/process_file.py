@@ -32,8 +32,10 @@ _LAWS: dict[str, type[eqx.Module]] = {
 }
 
 _TURNED = frozenset(
-    ("wall", "k_ads", "k_des", "beta", "baseline_slopes", "gain_slopes", "slopes", "values", "prior")
-    + ("forward", "backward", "outlet", "rate")
+    (
+        *("wall", "k_ads", "k_des", "beta", "baseline_slopes", "gain_slopes", "slopes", "values", "prior"),
+        *("forward", "backward", "outlet", "rate"),
+    )
 )
 """Fields whose last two axes are the other way round in a file."""
 
