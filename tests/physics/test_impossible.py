@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.cases import DT, GEOMETRY, has_nan, normwise, problem
+from tests.physics.batch import side_by_side
 from unmixnet.physics.adaptive import rollout_adaptive
 from unmixnet.physics.rollout import SAVEABLE, Policy, rollout
 from unmixnet.physics.state import Status, with_samples, without_samples
@@ -148,11 +149,25 @@ def test_an_impossible_coefficient_is_named_and_returns_no_nan(path, value, stat
 
 @pytest.mark.parametrize(("path", "value", "status"), OWN, ids=[case[0] for case in OWN])
 def test_an_impossible_sample_leaves_the_others_of_its_batch_alone(path, value, status):
-    process, start = with_samples(PROCESS), with_samples(START)
+    process, start = side_by_side(*[PROCESS] * 3), side_by_side(*[START] * 3)
     if path in ("N", "theta", "y"):
         start = spoil_one(start, path, value)
     else:
         process = spoil_one(process, path, value)
+    check_the_others(process, start, status)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "status"), [case for case in OWN if case[0] in ("readout.beta", "flow.velocity")]
+)
+def test_what_an_impossible_sample_shares_with_the_others_stays_as_it_is(path, value, status):
+    """Zeros among it too. A few leaves only, since each is a program of its own."""
+    shared = with_samples(PROCESS)
+    process = eqx.tree_at(lambda p: leaf_at(p, path), shared, jnp.repeat(leaf_at(shared, path), 3, axis=-1))
+    check_the_others(spoil_one(process, path, value), with_samples(START), status)
+
+
+def check_the_others(process, start, status) -> None:
     run, by_D = forward(process, start, DT), slope(process, start, DT)
     assert list(run.status) == [Status.OK, status, Status.OK] and list(run.failed_at) == [-1, 0, -1]
     assert not has_nan((run, by_D)) and np.any(by_D != 0)
@@ -165,10 +180,8 @@ def test_an_impossible_sample_leaves_the_others_of_its_batch_alone(path, value, 
 
 
 def spoil_one(tree, path: str, value: float):
-    """A batch of three whose second sample alone has an impossible leaf; all else they share."""
-    leaf = leaf_at(tree, path)
-    spoiled = jnp.repeat(leaf, 3, axis=-1).at[..., 1].set(value)
-    return eqx.tree_at(lambda tree: leaf_at(tree, path), tree, spoiled)
+    """A batch of three whose second sample has an impossible leaf."""
+    return eqx.tree_at(lambda tree: leaf_at(tree, path), tree, leaf_at(tree, path).at[..., 1].set(value))
 
 
 def test_there_are_a_hundred_of_them():

@@ -21,7 +21,8 @@ from unmixnet.simulation.validation.synthetic_problem import made_up_process
 
 fractions = st.sampled_from([0.3, 1e-2, 1e-4, 1e-6])
 FIRST, SLOPES = Policy(order=1), Policy(order=2, slopes=True, stages=2)
-POLICIES = {"first order": FIRST, "second order, upwind": Policy(order=2, slopes=False, stages=2), "slopes": SLOPES}
+UPWIND = Policy(order=2, slopes=False, stages=2)
+POLICIES = {"first order": FIRST, "second order, upwind": UPWIND, "slopes": SLOPES}
 for_every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 
 
@@ -36,7 +37,7 @@ def long(process, start, dt, policy=FIRST):
     return run.final, run.status, jnp.max(run.saved.ledger, axis=0), jnp.min(run.saved.N)
 
 
-@for_every_policy
+@pytest.mark.parametrize("policy", [FIRST, pytest.param(UPWIND, marks=pytest.mark.soak), SLOPES], ids=POLICIES)
 @settings(max_examples=4)
 @given(seed=seeds, odorants=fractions, dt=st.sampled_from([0.01, 0.1]))
 def test_the_ledger_closes_over_ten_thousand_steps(policy, seed, odorants, dt):
@@ -110,7 +111,9 @@ def three_samples(seed: int, D: str):
     ]
 
 
-@pytest.mark.parametrize(("D", "policy"), [("shared", FIRST), ("own", FIRST), ("own", SLOPES)])
+@pytest.mark.parametrize(
+    ("D", "policy"), [("shared", FIRST), pytest.param("own", FIRST, marks=pytest.mark.soak), ("own", SLOPES)]
+)
 @given(seed=seeds)
 def test_one_sample_alone_equals_the_sample_in_a_batch(D, policy, seed):
     samples = three_samples(seed, D)

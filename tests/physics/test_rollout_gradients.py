@@ -10,7 +10,9 @@ from tests.cases import DT, GEOMETRY, has_nan, law_error, normwise, problem, sti
 from unmixnet.physics.rollout import Policy, rollout
 
 FIRST, SECOND, UPWIND = Policy(order=1), Policy(order=2, stages=2), Policy(order=2, stages=2, slopes=False)
-for_both_orders = pytest.mark.parametrize("policy", [FIRST, SECOND], ids=["first order", "second order"])
+for_both_orders = pytest.mark.parametrize(
+    "policy", [pytest.param(FIRST, marks=pytest.mark.soak), SECOND], ids=["first order", "second order"]
+)
 
 
 def symmetric(process):
