@@ -61,7 +61,7 @@ def solve(size: dict[str, int], rounds: int, *, clean: bool = False) -> dict:
     import jax.numpy as jnp
 
     from studies.bench.case import start as in_background
-    from unmixnet.physics.rollout import rollout
+    from unmixnet.physics.rollout import Policy, rollout
     from unmixnet.physics.state import clean_air, with_samples
     from unmixnet.simulation.validation.synthetic_problem import made_up_process
 

@@ -47,6 +47,7 @@ def test_a_simulated_recording_of_the_second_order_reads_the_middle_of_its_cells
     assert all(sensor.beside is not None for sensor in fine_chamber(SECOND).chamber.sensors)
 
 
+@pytest.mark.soak
 def test_recordings_of_both_schemes_are_near_each_other():
     share = np.eye(12)[:1]
     first, second = (solve(setting, share, every=100).y for setting in (Setting(), SECOND))

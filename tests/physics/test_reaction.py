@@ -100,7 +100,7 @@ def test_a_coefficient_that_is_not_a_number_is_named():
 
 def test_derivatives_by_a_rate_are_difference_quotients():
     def last(k):
-        _, run = solved(FirstOrder(k * TURNS, jnp.zeros(K)), POLICIES["second order"], 0.5, 10)
+        _, run = solved(FirstOrder(k * TURNS, jnp.zeros(K)), POLICIES["first order"], 0.5, 4)
         return run.final.N[3].sum()
 
     last, h = jax.jit(last), 1e-5

@@ -65,6 +65,7 @@ def test_in_clean_air_the_derivative_of_a_rollout_is_its_one_sided_difference(po
     assert float(jnp.sum(slope * some)) == pytest.approx(difference, rel=1e-6)
 
 
+@pytest.mark.soak
 def test_in_clean_air_the_derivative_with_slopes_is_that_of_upwind():
     """Limited slopes are homogeneous but not linear: where everything is zero they have no derivative of their own."""
     process, air = problem(4, odorant_fraction=1e-2)

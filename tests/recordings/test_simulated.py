@@ -210,7 +210,7 @@ def coarse_states(setting: Setting, released: np.ndarray):
     import jax
     import jax.numpy as jnp
 
-    from unmixnet.physics.rollout import rollout
+    from unmixnet.physics.rollout import Policy, rollout
     from unmixnet.physics.state import clean_air
 
     @jax.jit

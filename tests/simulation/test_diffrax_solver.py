@@ -57,6 +57,7 @@ def test_steps_of_its_controller_agree_with_ours_to_the_tolerance():
     assert np.max(np.abs(loose.ys.y - ours.saved.y) / span) > 10 * tolerance
 
 
+@pytest.mark.soak
 def test_gradients_pass_its_adjoint_and_are_those_of_rollout():
     times = diffrax.SaveAt(t1=True)
 

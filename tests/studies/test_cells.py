@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from studies.bench import cells
 from unmixnet.simulation.simulated_nose import Setting
@@ -13,6 +14,7 @@ def test_recipes_are_shares():
     assert shares.shape == (10, 12) and np.allclose(shares.sum(axis=1), 1)
 
 
+@pytest.mark.soak
 def test_twice_the_cells_are_nearer_to_four_times_as_many():
     """With the limited slopes; with the sensor of the first order, half a sub-cell off, they are not."""
     shares = jnp.asarray(cells.recipes()[:2].T)

@@ -24,7 +24,7 @@ from jaxtyping import Array, Bool, Float, Int
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.readout import target
 from unmixnet.physics.rollout import Rollout, Saved, choose, outcome, prepared, select
-from unmixnet.physics.state import Process, State, Status, with_samples, without_samples
+from unmixnet.physics.state import Process, State, Status, with_samples
 from unmixnet.physics.step import Policy, Step, step
 from unmixnet.physics.transport import stability_rate
 
@@ -81,12 +81,9 @@ def rollout_adaptive(
     state, as in `rollout`; where `max_steps` do not suffice the status is TOO_MANY_STEPS.
     """
     if start.N.ndim == 2:
-        alone = (with_samples(tree) for tree in (process, geometry, start))
+        process, geometry, start = with_samples((process, geometry, start))
         options = {"tolerance": tolerance, "save": save, "policy": policy, "steady": steady, "max_steps": max_steps}
-        run = rollout_adaptive(*alone, save_at, **options)
-        codes = (code[0] for code in (run.status, run.failed_at, run.direct_solves))
-        saved, final = without_samples(run.saved), without_samples(run.final)
-        return Rollout(saved, final, *codes, run.steps, run.rejected, run.settled_at)
+        return rollout_adaptive(process, geometry, start, save_at, **options).of_one_sample()
     save, policy = frozenset(save), policy or Policy()
     whole = jnp.asarray(save_at[-1] - start.t, start.N.dtype)
     process, start, whole, before, shown = prepared(process, geometry, start, whole)
@@ -214,14 +211,14 @@ def _at(t: Float[Array, ""], c: _Carry) -> State:
     return choose(positive, curved, straight)
 
 
-def _larger(state: State, start: State, process: Process, so_far):
+def _larger(state: State, start: State, process: Process, so_far) -> tuple[Array, Array, Array]:
     """The scales of the errors: the largest moles, coverages and departures of the signals up to now."""
     moles = jnp.max(state.N, axis=1, keepdims=True)
     theta = jnp.max(state.theta, axis=1, keepdims=True, initial=0)
     goal = target(state.theta, process.readout, process.conditions)
     signal = jnp.maximum(jnp.abs(state.y - start.y), jnp.abs(goal - start.y))
     now = moles, theta, signal
-    return now if so_far is None else tuple(jnp.maximum(a, b) for a, b in zip(now, so_far, strict=True))
+    return now if so_far is None else jax.tree.map(jnp.maximum, now, so_far)
 
 
 def _departure(a: State, b: State, scale) -> Float[Array, " B"]:
@@ -251,7 +248,5 @@ def _at_rest(before: _Carry, after: _Carry, begin, kinks, steady: float) -> Bool
 def _kinks(process: Process) -> Float[Array, " n"]:
     """Times at which something starts or changes its slope."""
     dtype = process.wall.dtype if process.wall is not None else process.conditions.temperature.dtype
-    tables = [
-        part.times for part in (process.inlet, process.boundary, process.source.profile) if hasattr(part, "times")
-    ]
-    return jnp.concatenate([jnp.zeros(1, dtype), *tables])
+    parts = (process.inlet, process.boundary, process.source.profile)
+    return jnp.concatenate([jnp.zeros(1, dtype), *(part.times for part in parts if hasattr(part, "times"))])  # pyright: ignore

@@ -16,7 +16,7 @@ in which θᵢ and λᵢ stand in front, so that traces keep their relative accu
 derivative is that of the formula, a few resolvents more, with nothing to unroll.
 """
 
-from typing import Protocol, runtime_checkable
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -26,7 +26,7 @@ from jaxtyping import Array, Float
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.quotient import quotient
 
-__all__ = ["Surface", "SurfaceLaw", "adsorb", "coverage", "coverage_expm", "generator", "stationary_coverage"]
+__all__ = ["Surface", "adsorb", "coverage", "coverage_expm", "generator", "stationary_coverage"]
 
 
 # Poles z and residues w of e^x ≈ −2 Re Σ w/(z − x) on x ≤ 0, one of each conjugate pair. Poles by the
@@ -50,29 +50,10 @@ _EIGHT_PAIRS = (
 )
 
 
-@runtime_checkable
-class SurfaceLaw(Protocol):
-    """What a law of adsorption has: the members of `Surface`, which is Langmuir's."""
-
-    sites: Float[Array, "M *#b"]
-
-    def rate(self, theta: Float[Array, "S M *B"], c: Float[Array, "K M *B"]) -> Float[Array, "K M *B"]: ...  # noqa: D102
-
-    def cover(  # noqa: D102
-        self, theta: Float[Array, "S M *B"], c: Float[Array, "K M *B"], dt: Float[Array, ""]
-    ) -> tuple[Float[Array, "S M *B"], Float[Array, "K M *B"]]: ...
-
-    def relaxation(  # noqa: D102
-        self, theta: Float[Array, "S M *B"], c: Float[Array, "K M *B"], volume: Float[Array, "M *#b"]
-    ) -> Float[Array, "K M *B"]: ...
-
-    def stationary(self, c: Float[Array, "K M *B"]) -> Float[Array, "S M *B"]: ...  # noqa: D102
-
-
 class Surface(eqx.Module):
     """Adsorption kinetics of M sensor surfaces for K odorants: Langmuir's, all odorants competing for one kind of site.
 
-    Another law is another module with the same members (`SurfaceLaw`).
+    Another law is another module with the same members: `sites`, `rate`, `relaxation`, `cover` and `stationary`.
     """
 
     k_ads: Float[Array, "K M *#b"]
@@ -169,7 +150,7 @@ def stationary_coverage(lam: Float[Array, "K *n"], delta: Float[Array, "K *m"]) 
 def adsorb(
     N: Float[Array, "S V *B"],
     theta: Float[Array, "S M *B"],
-    surface: SurfaceLaw,
+    surface: Surface | Any,
     geometry: Geometry,
     dt: Float[Array, ""],
     *,
@@ -215,7 +196,7 @@ def _limited(
     supply: Float[Array, "K V *B"],
     demand: Float[Array, "K V *B"],
     slope: Float[Array, "K M *B"],
-    surface: SurfaceLaw,
+    surface: Surface | Any,
     geometry: Geometry,
 ) -> tuple[Float[Array, "S M *B"], Float[Array, "K M *B"]]:
     """Coverages that gain no more than what the cells can supply, and the moles that they take."""
@@ -227,7 +208,7 @@ def _limited(
     return jnp.concatenate([wanted[:1] + jnp.sum(refused, axis=0), wanted[1:] - refused]), taken
 
 
-def _middle(c, theta, surface: SurfaceLaw, geometry: Geometry, dt) -> Float[Array, "K M *B"]:
+def _middle(c, theta, surface: Surface | Any, geometry: Geometry, dt) -> Float[Array, "K M *B"]:
     """Concentration at the sensors in the middle of a step, after half a step of adsorption at constant volume.
 
     Linearly implicit in the coverage and in the concentration, so that it is bounded at any stiffness:
@@ -240,7 +221,9 @@ def _middle(c, theta, surface: SurfaceLaw, geometry: Geometry, dt) -> Float[Arra
     return jnp.where(c < 0, 0, c)
 
 
-def _share_of_a_trace(surface: SurfaceLaw, slope: Float[Array, "K M *B"], geometry: Geometry) -> Float[Array, "K V *B"]:
+def _share_of_a_trace(
+    surface: Surface | Any, slope: Float[Array, "K M *B"], geometry: Geometry
+) -> Float[Array, "K V *B"]:
     """Share of the sensors' demand that is met in the limit of a vanishing supply.
 
     A cell without an odorant limits nothing, but its first molecules would be limited: this gives the derivative at

@@ -47,12 +47,16 @@ class Geometry(eqx.Module):
         """A geometry from NumPy arrays, in the current default floating type, with its plan of gathers."""
         incident, orientation = _plan(np.asarray(tail), np.asarray(head), len(volume))
         return Geometry(
-            *(jnp.asarray(size, float) for size in (volume, length, area)),
-            *(jnp.asarray(index, jnp.int32) for index in (tail, head, sensor_cell)),
-            jnp.asarray(fixed, bool),
-            None if beside is None else jnp.asarray(beside, jnp.int32),
-            None if incident is None else jnp.asarray(incident, jnp.int32),
-            None if orientation is None else jnp.asarray(orientation, float),
+            volume=jnp.asarray(volume, float),
+            length=jnp.asarray(length, float),
+            area=jnp.asarray(area, float),
+            tail=jnp.asarray(tail, jnp.int32),
+            head=jnp.asarray(head, jnp.int32),
+            sensor_cell=jnp.asarray(sensor_cell, jnp.int32),
+            fixed=jnp.asarray(fixed, bool),
+            beside=None if beside is None else jnp.asarray(beside, jnp.int32),
+            incident=None if incident is None else jnp.asarray(incident, jnp.int32),
+            orientation=None if orientation is None else jnp.asarray(orientation, float),
         )
 
     @property

@@ -108,12 +108,12 @@ def _dense(law: MaxwellStefan, x, g, c, R) -> Float[Array, "S E *B"]:
         return _bordered(x, g, R / c, law.epsilon if law.form == "regularised" else 0.0)
 
     # the species stay in front; edges and samples are one axis behind them
-    flat = (a.reshape(a.shape[0], -1) for a in (x, g))
+    x_flat, g_flat = x.reshape(x.shape[0], -1), g.reshape(g.shape[0], -1)
     shared = R.ndim == 2
     R = R if shared else jnp.broadcast_to(R, (*R.shape[:2], *x.shape[1:])).reshape(*R.shape[:2], -1)
-    rest = (c.ravel(), R, *(jnp.broadcast_to(a, x.shape).reshape(a.shape[0], -1) for a in (prior, omega)))
+    prior, omega = (jnp.broadcast_to(a, x.shape).reshape(a.shape[0], -1) for a in (prior, omega))
     lifted = jax.vmap(one_edge, in_axes=(1, 1, 0, None if shared else 2, 1, 1), out_axes=1)
-    return lifted(*flat, *rest).reshape(x.shape)
+    return lifted(x_flat, g_flat, c.ravel(), R, prior, omega).reshape(x.shape)
 
 
 def gradient(

@@ -76,6 +76,12 @@ class Rollout(eqx.Module):
     settled_at: Float[Array, ""] | None = None
     """Time at which nothing changed any more, infinite if something still does [s]."""
 
+    def of_one_sample(self) -> "Rollout":
+        """That of a batch of one, without its axis."""
+        saved, final = without_samples((self.saved, self.final))
+        status, failed_at, direct = self.status[0], self.failed_at[0], self.direct_solves[0]
+        return Rollout(saved, final, status, failed_at, direct, self.steps, self.rejected, self.settled_at)
+
 
 def rollout(
     process: Process,
@@ -93,10 +99,8 @@ def rollout(
     reports a status; it never returns NaN.
     """
     if start.N.ndim == 2:
-        alone = (with_samples(tree) for tree in (process, geometry, start))
-        run = rollout(*alone, dt, n_steps, save=save, policy=policy)
-        codes = (code[0] for code in (run.status, run.failed_at, run.direct_solves))
-        return Rollout(without_samples(run.saved), without_samples(run.final), *codes)
+        process, geometry, start = with_samples((process, geometry, start))
+        return rollout(process, geometry, start, dt, n_steps, save=save, policy=policy).of_one_sample()
     policy, save = policy or Policy(), frozenset(save)
     process, start, dt, before, shown = prepared(process, geometry, start, jnp.asarray(dt, start.N.dtype))
     stages = None

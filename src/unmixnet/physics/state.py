@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from unmixnet.physics.adsorption import SurfaceLaw
+from unmixnet.physics.adsorption import Surface
 from unmixnet.physics.advection import Scores, Velocities
 from unmixnet.physics.conditions import Conditions, air_concentration
 from unmixnet.physics.geometry import Geometry
@@ -132,7 +132,8 @@ class Process(eqx.Module):
     diffusion: MaxwellStefan
     wall: Float[Array, "S V *#b"] | None
     """Wall loss rate κ [1/s], or none."""
-    surface: SurfaceLaw
+    surface: Surface | Any
+    """Or another law of adsorption with the members of `Surface`."""
     readout: Readout
     conditions: Conditions
     inlet: Schedule | None = None

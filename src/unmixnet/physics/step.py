@@ -83,8 +83,8 @@ def step(
     say, are as many as the coefficients need.
     """
     if policy.order == 2:
-        stages = policy.stages if stages is None else stages
-        N, theta, y, moved, sink = _symmetric(process, geometry, state, dt, policy, stages)
+        count = policy.stages if stages is None else stages
+        N, theta, y, moved, sink = _symmetric(process, geometry, state, dt, policy, count)
     else:
         N, theta, y, moved, sink = _split(process, geometry, state, dt, policy)
     r = state.reservoirs
@@ -120,8 +120,8 @@ def _symmetric(
     N, theta, second = adsorb(N, middle, process.surface, geometry, half, midpoint=True, reference=dense)
     N, given = hold(N, process, geometry, state.t + dt)
     moved = eqx.tree_at(lambda m: m.held, moved, moved.held + given)
-    goals = (target(value, process.readout, process.conditions) for value in (state.theta, middle, theta))
-    return N, theta, follow(state.y, tuple(goals), process.readout, dt), moved, first + second
+    begin, halfway, end = (target(value, process.readout, process.conditions) for value in (state.theta, middle, theta))
+    return N, theta, follow(state.y, (begin, halfway, end), process.readout, dt), moved, first + second
 
 
 def _split(process: Process, geometry: Geometry, state: State, dt: Float[Array, ""], policy: Policy):

@@ -266,7 +266,7 @@ class RunSection(_Strict):
 class SimulationConfig(_Strict):
     """A whole simulation file."""
 
-    chamber: ChamberSection = ChamberSection()
+    chamber: ChamberSection = ChamberSection()  # pyright: ignore[reportCallIssue]
     species: SpeciesSection
     source: SourceSection | None = None
     sensors: list[SensorSection] = []

@@ -205,7 +205,7 @@ def _ledger(ax: Any, result: Simulated) -> None:
     ax.stackplot(
         result.time_s, *(1e9 * moles for moles in nmol.values()), labels=list(nmol), colors=shades, lw=0, alpha=0.95
     )
-    come = sum(result.reservoirs_mol[k][:, 1:].sum(axis=1) for k in ("source", "inlet", "boundary"))
+    come = np.sum([result.reservoirs_mol[k][:, 1:].sum(axis=1) for k in ("source", "inlet", "boundary")], axis=0)
     # what was there before anything came
     there = sum(moles[0] for moles in nmol.values()) - come[0]
     there = there if there > 1e-9 * np.max(there + come) else 0.0

@@ -64,8 +64,8 @@ class Problem:
         if self.order == 1:
             D = float(np.max(np.asarray(self.process.diffusion.D) * (1 - np.eye(len(self.species)))))
             D = D * float(np.max(np.asarray(self.process.diffusion.scale), initial=0))
-            counts = self.chamber.cfl(dt_s) - 1e-9, 2 * self.chamber.diffusion_number(dt_s, D) - 1e-9
-            return Policy(*(max(1, _whole(count, dt_s)) for count in counts), order=1)
+            advection, diffusion = self.chamber.cfl(dt_s), 2 * self.chamber.diffusion_number(dt_s, D)
+            return Policy(max(1, _whole(advection - 1e-9, dt_s)), max(1, _whole(diffusion - 1e-9, dt_s)), order=1)
         with jax.ensure_compile_time_eval(), jax.enable_x64(self.dtype == "float64"):
             return Policy(order=2, stages=1 + max(1, _whole(dt_s * self._rate() - 1e-6, dt_s)))
 

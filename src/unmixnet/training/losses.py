@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass, fields
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from unmixnet.errors import ConfigError
 from unmixnet.physics import closure
-from unmixnet.physics.adsorption import SurfaceLaw, adsorb
+from unmixnet.physics.adsorption import Surface, adsorb
 from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.readout import read
 from unmixnet.physics.state import Process, Reservoirs, State
@@ -207,7 +207,7 @@ def _reacted(
     N: Float[Array, "S V *B"],
     theta: Float[Array, "S M *B"],
     theta_before: Float[Array, "S M *B"],
-    surface: SurfaceLaw,
+    surface: Surface | Any,
     geometry: Geometry,
     dt: Float[Array, ""],
 ) -> Float[Array, "S M *B"]:

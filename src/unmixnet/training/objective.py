@@ -140,8 +140,9 @@ def _window_parts(
     parts = {"mix": jax.vmap(lambda i, t: _mix(i, t, recipe.classes))(inferences, a)}
     if not model.settings.closure:
         return parts
-    first = jax.tree.map(lambda leaf: leaf[: max(1, round(recipe.solved * len(Y)))], (inferences, Y, a, key_2))
-    return parts | _closed_parts(model, *first[:3], recipe, first[3])
+    solved = jax.tree.map(lambda leaf: leaf[: max(1, round(recipe.solved * len(Y)))], (inferences, Y, a, key_2))
+    first, Y_first, a_first, keys_first = solved
+    return parts | _closed_parts(model, first, Y_first, a_first, recipe, keys_first)
 
 
 def _closed_parts(

@@ -81,6 +81,7 @@ def loschmidt_cell(
         return rollout(process, geometry, start, interval, _INTERVALS, save=("N",), policy=policy)
 
     result = run(process, start)
+    assert result.saved.N is not None, "N is saved"
     moles = np.concatenate([_moles(start.N)[None], _moles(result.saved.N)])
     x = moles[..., np.argsort(order)]
     x = x / x.sum(axis=-1, keepdims=True)
