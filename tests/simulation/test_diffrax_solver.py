@@ -13,7 +13,7 @@ from unmixnet.physics.adaptive import rollout_adaptive
 from unmixnet.physics.rollout import rollout
 from unmixnet.physics.state import clean_air
 from unmixnet.physics.step import Policy
-from unmixnet.simulation.diffrax_solver import Flow, UnmixStep
+from unmixnet.simulation.diffrax_solver import StepTerm, UnmixStep
 from unmixnet.simulation.validation.synthetic_problem import made_up_process
 
 PROCESS = made_up_process(ENOSE, 3)
@@ -28,7 +28,7 @@ def solved(policy: Policy, process=PROCESS, controller=None, **more):
     solver = UnmixStep(policy) if controller is None else diffrax.HalfSolver(UnmixStep(policy))
     controller = controller or diffrax.ConstantStepSize()
     options = {"saveat": diffrax.SaveAt(ts=TIMES), "stepsize_controller": controller, "dt0": 0.5} | more
-    return diffrax.diffeqsolve(Flow(), solver, 0.0, 10.0, y0=START, args=(process, GEOMETRY), **options)
+    return diffrax.diffeqsolve(StepTerm(), solver, 0.0, 10.0, y0=START, args=(process, GEOMETRY), **options)
 
 
 @pytest.mark.parametrize("policy", [SECOND, FIRST], ids=["symmetric", "first order"])
@@ -75,7 +75,7 @@ def test_gradients_pass_its_adjoint_and_are_those_of_rollout():
 def test_a_limited_step_is_rejected_instead_of_kept():
     """A step that is far too long for its one substep is NaN, which a controller shortens."""
     fast = eqx.tree_at(lambda p: p.diffusion.D, PROCESS, 300 * PROCESS.diffusion.D)
-    step = jax.jit(lambda t1: UnmixStep(FIRST).step(Flow(), 0.0, t1, START, (fast, GEOMETRY), None, False)[0])
+    step = jax.jit(lambda t1: UnmixStep(FIRST).step(StepTerm(), 0.0, t1, START, (fast, GEOMETRY), None, False)[0])
     assert not bool(jnp.any(jnp.isfinite(step(2.0).N))) and bool(jnp.all(jnp.isfinite(step(1e-4).N)))
     shortened = solved(FIRST, fast, controller=controlled(1e-2), dt0=2.0)
     assert bool(jnp.all(jnp.isfinite(shortened.ys.N))) and shortened.stats["num_rejected_steps"] > 0
@@ -83,5 +83,5 @@ def test_a_limited_step_is_rejected_instead_of_kept():
 
 def test_who_asks_for_rates_is_told_that_there_are_none():
     with pytest.raises(SolveError, match="vector field"):
-        UnmixStep().func(Flow(), 0.0, START, (PROCESS, GEOMETRY))
-    assert bool(jnp.all(jnp.isnan(Flow().vf(0.0, START, None).N)))
+        UnmixStep().func(StepTerm(), 0.0, START, (PROCESS, GEOMETRY))
+    assert bool(jnp.all(jnp.isnan(StepTerm().vf(0.0, START, None).N)))

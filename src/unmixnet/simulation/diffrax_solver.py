@@ -1,10 +1,10 @@
 r"""The solver step as a solver of diffrax, whose controllers, save times and adjoints then drive it.
 
     import diffrax
-    from unmixnet.simulation.diffrax_solver import Flow, UnmixStep
+    from unmixnet.simulation.diffrax_solver import StepTerm, UnmixStep
 
     solution = diffrax.diffeqsolve(
-        Flow(),
+        StepTerm(),
         diffrax.HalfSolver(UnmixStep(Policy(order=2))),
         t0=0.0, t1=50.0, dt0=0.1, y0=clean_air(process, geometry), args=(process, geometry),
         saveat=diffrax.SaveAt(ts=times),
@@ -36,10 +36,10 @@ from unmixnet.physics.geometry import Geometry
 from unmixnet.physics.state import Process, State
 from unmixnet.physics.step import Policy, step
 
-__all__ = ["Flow", "UnmixStep"]
+__all__ = ["StepTerm", "UnmixStep"]
 
 
-class Flow(diffrax.AbstractTerm):
+class StepTerm(diffrax.AbstractTerm):
     """The term of `UnmixStep`: it has no rates, the step knows all; rates that something asks for are NaN."""
 
     def vf(self, t: Any, y: State, args: Any) -> State:
@@ -60,19 +60,19 @@ class UnmixStep(diffrax.AbstractSolver):
 
     policy: Policy = Policy(order=2)
 
-    term_structure: ClassVar = Flow
+    term_structure: ClassVar = StepTerm
     interpolation_cls: ClassVar[Callable[..., diffrax.LocalLinearInterpolation]] = diffrax.LocalLinearInterpolation
 
-    def order(self, terms: Flow) -> int:
+    def order(self, terms: StepTerm) -> int:
         """Order of the splitting; `error_order` follows from it."""
         return self.policy.order
 
-    def init(self, terms: Flow, t0: Any, t1: Any, y0: State, args: tuple[Process, Geometry]) -> None:
+    def init(self, terms: StepTerm, t0: Any, t1: Any, y0: State, args: tuple[Process, Geometry]) -> None:
         """Nothing is carried from step to step."""
 
     def step(
         self,
-        terms: Flow,
+        terms: StepTerm,
         t0: Any,
         t1: Any,
         y0: State,
@@ -86,7 +86,7 @@ class UnmixStep(diffrax.AbstractSolver):
         end = eqx.tree_at(lambda s: s.t, _unlimited(taken.state, taken.limited), jnp.asarray(t1, y0.N.dtype))
         return end, None, {"y0": y0, "y1": end}, None, diffrax.RESULTS.successful
 
-    def func(self, terms: Flow, t0: Any, y0: State, args: Any) -> State:
+    def func(self, terms: StepTerm, t0: Any, y0: State, args: Any) -> State:
         """There is no vector field to look at, as events of a steady state would."""
         remedy = "Stop at steady state by rollout_adaptive(…, steady=1e-4)"
         raise SolveError("the solver step has no vector field", where="diffeqsolve", remedy=remedy)
