@@ -101,6 +101,8 @@ def run(command: typer.Typer) -> None:
         code = 1
     except OSError as error:
         error_message(_refused_file(error))
+        # a disk that is full would fail once more when the interpreter flushes
+        _close_pipes()
         code = 2
     except KeyboardInterrupt:
         code = _INTERRUPTED
